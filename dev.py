@@ -46,7 +46,12 @@ MINIMUM = (3, 11)
 INPUTS = ("pyproject.toml", "constraints.txt")
 STAMP = ENVIRONMENT / "installed-from"
 PIP_LOG = ENVIRONMENT / "pip.log"
-AGENT = {"inspect": "agent,inspect", "serve": "agent,mcp", "fleet": "agent,fleet-s3"}
+AGENT = {
+    "inspect": "agent,inspect",
+    "registry": "agent,registry",
+    "serve": "agent,mcp",
+    "fleet": "agent,fleet-s3",
+}
 """What a command of the program needs, where that is more than the program itself."""
 FAST = "not slow and not model"
 MEASURED = ["--cov", "--cov-append", "--cov-report=", "--cov-fail-under=0"]

@@ -24,6 +24,7 @@ class Commands(FamilyGroup):
             "journal",
             "memory",
             "model",
+            "registry",
             "secret",
             "serve",
             "session",

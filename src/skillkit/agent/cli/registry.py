@@ -1,0 +1,407 @@
+"""`agent registry …`: a server that existing skill clients install from."""
+
+import contextlib
+import getpass
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.families import group
+from skillkit.agent.cli.options import Json, examples
+from skillkit.core.disk import agent_home
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.text import escape_hidden
+from skillkit.registry.access import OPERATOR, PATH, Caller, Purpose, Visibility
+from skillkit.registry.accounts import Accounts, RateLimits
+from skillkit.registry.blobs import BlobFolder
+from skillkit.registry.database import Database
+from skillkit.registry.moving import export as write_export
+from skillkit.registry.moving import import_export, import_source, is_export
+from skillkit.registry.moving import verify as check_digests
+from skillkit.registry.publishing import HOLDS, Publisher
+from skillkit.registry.store import Registry, SkillRow
+
+app = group("registry", "A skill registry of your own, for clients that exist.")
+owner_app = group("owner", "Owners: names that skills are published under.")
+token_app = group("token", "Tokens: who may read, publish and review.")
+review_app = group("review", "Versions that wait for a review.")
+app.add_typer(owner_app)
+app.add_typer(token_app)
+app.add_typer(review_app)
+
+DEFAULT_PORT = 8790
+DatabaseFile = Annotated[
+    Path | None,
+    typer.Option("--database", dir_okay=False, help="Unless given, ~/.agent/registry/registry.sqlite."),
+]
+BlobsFolder = Annotated[
+    Path | None,
+    typer.Option("--blobs", file_okay=False, help="Unless given, the folder blobs beside the database."),
+]
+Title = Annotated[str, typer.Argument(metavar="OWNER/SKILL@VERSION")]
+Reason = Annotated[str, typer.Option("--reason", help="What publishers and readers are told.")]
+
+
+@contextlib.contextmanager
+def _opened(
+    database: Path | None, blobs: Path | None, visibility: Visibility | None = None
+) -> Iterator[Registry]:
+    file = database or agent_home() / "registry" / "registry.sqlite"
+    opened = Database(file)
+    try:
+        yield Registry(opened, BlobFolder(blobs or file.with_name("blobs")), visibility)
+    finally:
+        opened.close()
+
+
+def _operator() -> Caller:
+    return replace(OPERATOR, user=getpass.getuser())
+
+
+@app.command(
+    epilog=examples(
+        "agent registry serve",
+        "agent registry serve --private --base-url https://skills.example.com --proxy 127.0.0.1",
+    )
+)
+def serve(
+    database: DatabaseFile = None,
+    blobs: BlobsFolder = None,
+    *,
+    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = DEFAULT_PORT,
+    base_url: Annotated[str, typer.Option(help="The address that clients use, if it is another one.")] = "",
+    private: Annotated[bool, typer.Option("--private", help="Every read needs a token.")] = False,
+    hold: Annotated[
+        str, typer.Option(help="What waits for a review: new (an owner's first version), grown, none.")
+    ] = ",".join(HOLDS),
+    self_review: Annotated[
+        bool, typer.Option("--self-review", help="Publishers may approve their own versions.")
+    ] = False,
+    reads: Annotated[int, typer.Option(min=1, help="Reads a minute per token or address.")] = 600,
+    uploads: Annotated[int, typer.Option(min=1, help="Uploads a minute per token or address.")] = 20,
+    user_header: Annotated[
+        str, typer.Option(help="The header in which your reverse proxy says who the user is.")
+    ] = "",
+    proxy: Annotated[
+        list[str] | None, typer.Option(help="The address of a reverse proxy whose headers are believed.")
+    ] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="A certificate chain.")
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="Its key.")] = None,
+) -> None:
+    """Serve the registry until it is ended."""
+    try:
+        import uvicorn
+
+        from skillkit.registry.app import create_app
+        from skillkit.registry.server import Server, ServerSettings
+    except ImportError as error:
+        output.complain(
+            f"The registry needs its extra ({error}). Install it with: pip install 'skillkit[registry]'"
+        )
+        raise typer.Exit(outcome.ERROR) from None
+    held = tuple(word for word in hold.split(",") if word != "none")
+    if set(held) - set(HOLDS):
+        raise typer.BadParameter(f"takes {', '.join(HOLDS)} or none", param_hint="'--hold'")
+    if (tls_cert is None) != (tls_key is None):
+        raise typer.BadParameter("--tls-cert and --tls-key go together", param_hint="'--tls-cert'")
+    if user_header and not proxy:
+        raise typer.BadParameter(
+            "needs --proxy, which says whose header is believed", param_hint="'--user-header'"
+        )
+    listening = _listen(host, port)
+    number = listening.getsockname()[1]
+    scheme = "https" if tls_cert else "http"
+    local = {f"{name}:{number}" for name in {host, "127.0.0.1", "localhost"}}
+    address = base_url.rstrip("/") or f"{scheme}://{'127.0.0.1' if host == '0.0.0.0' else host}:{number}"
+    if urlsplit(address).path or urlsplit(address).scheme not in ("http", "https"):
+        raise typer.BadParameter("is https:// and a host, without a path", param_hint="'--base-url'")
+    with _opened(database, blobs, Visibility(private)) as registry:
+        settings = ServerSettings(
+            address,
+            frozenset(local),
+            held,
+            self_review,
+            RateLimits(reads, uploads),
+            user_header.lower(),
+            frozenset(proxy or ()),
+        )
+        config = uvicorn.Config(
+            create_app(Server(registry, settings)),
+            log_level="warning",
+            access_log=False,  # addresses may hold a secret path
+            server_header=False,
+            proxy_headers=False,
+            ssl_certfile=tls_cert,
+            ssl_keyfile=tls_key,
+            timeout_graceful_shutdown=10,
+        )
+        output.say(address, whole=True)
+        output.remark("Serving; Ctrl-C ends it.")
+        with outcome.hanging_up_terminates():
+            uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        output.complain(f"{host}:{port} cannot be used: {error.strerror}. Choose another with --port.")
+        raise typer.Exit(outcome.ERROR) from None
+    listening.listen(1024)
+    return listening
+
+
+@owner_app.command(
+    "add", epilog=examples("agent registry owner add acme", "agent registry owner add lab --private")
+)
+def add_owner(
+    name: Annotated[str, typer.Argument(help="It can be neither renamed nor given away later.")],
+    private: Annotated[bool, typer.Option("--private", help="Reading it needs a token.")] = False,
+    database: DatabaseFile = None,
+    blobs: BlobsFolder = None,
+) -> None:
+    """Make an owner."""
+    with _opened(database, blobs) as registry:
+        registry.add_owner(name, _operator(), private=private)
+    output.say(f"{name} can publish once it has a token:", whole=True)
+    output.remark(f"agent registry token add USER --owner {name} --scope publish")
+
+
+@owner_app.command("list", epilog=examples("agent registry owner list --json"))
+def list_owners(database: DatabaseFile = None, blobs: BlobsFolder = None, json: Json = False) -> None:
+    """Show the owners."""
+    with _opened(database, blobs) as registry:
+        found = [{"name": row["name"], "private": bool(row["private"])} for row in registry.owners()]
+    if json:
+        output.print_json({"owners": found})
+        return
+    for each in found:
+        output.say(f"{each['name']}{'  private' if each['private'] else ''}")
+
+
+@token_app.command(
+    "add",
+    epilog=examples(
+        "agent registry token add ada --owner acme --scope publish --scope read --days 90",
+        "agent registry token add reviewers --scope review",
+        "agent registry token add npx --scope path        (an address for clients that send no token)",
+    ),
+)
+def add_token(
+    user: Annotated[str, typer.Argument(help="Whose it is; events name them.")],
+    scope: Annotated[list[str], typer.Option(help="read, publish, review or path; may be repeated.")],
+    owner: Annotated[str, typer.Option(help="For this owner alone; made if it does not exist.")] = "",
+    *,
+    days: Annotated[float | None, typer.Option(min=0, help="Days until it expires.")] = None,
+    database: DatabaseFile = None,
+    blobs: BlobsFolder = None,
+) -> None:
+    """Make a token; it is shown this once."""
+    if PATH in scope and len(scope) > 1:
+        raise typer.BadParameter("path goes alone", param_hint="'--scope'")
+    with _opened(database, blobs) as registry:
+        secret = Accounts(registry).add_token(_operator(), user, scope, owner, days=days)
+    output.say(f"/s/{secret}" if PATH in scope else secret, whole=True)
+    if PATH in scope:
+        output.remark("Put this after the server's address: npx skills add https://HOST/s/…/OWNER/SKILL")
+
+
+@token_app.command("list", epilog=examples("agent registry token list"))
+def list_tokens(database: DatabaseFile = None, blobs: BlobsFolder = None, json: Json = False) -> None:
+    """Show the tokens, without their secrets."""
+    with _opened(database, blobs) as registry:
+        found = [dict(row) for row in Accounts(registry).tokens(_operator())]
+    if json:
+        output.print_json({"tokens": found})
+        return
+    rows = [
+        (row["id"], row["user"], row["scopes"], row["owner"] or "all", "revoked" if row["revoked"] else "")
+        for row in found
+    ]
+    output.table(("Id", "User", "Scopes", "Owner", "State"), rows, flexible="User")
+
+
+@token_app.command("revoke", epilog=examples("agent registry token revoke 3"))
+def revoke_token(
+    number: Annotated[int, typer.Argument(metavar="ID")],
+    database: DatabaseFile = None,
+    blobs: BlobsFolder = None,
+) -> None:
+    """End a token at once."""
+    with _opened(database, blobs) as registry:
+        Accounts(registry).revoke(_operator(), number)
+    output.say(f"Token {number} is revoked.")
+
+
+@review_app.command("list", epilog=examples("agent registry review list"))
+def list_held(database: DatabaseFile = None, blobs: BlobsFolder = None, json: Json = False) -> None:
+    """Show what waits for a review, and why."""
+    with _opened(database, blobs) as registry:
+        found = [
+            {"version": f"{skill.title}@{version.number}", "by": version.publisher, "reason": version.reason}
+            for skill, version in registry.held(_operator())
+        ]
+    if json:
+        output.print_json({"held": found})
+        return
+    output.table(
+        ("Version", "By", "Held because"), [tuple(each.values()) for each in found], flexible="Held because"
+    )
+
+
+@review_app.command("approve", epilog=examples("agent registry review approve acme/pdf-forms@1.0.0"))
+def approve(
+    version: Title,
+    self_review: Annotated[
+        bool, typer.Option("--self-review", help="Also what you published yourself.")
+    ] = False,
+    database: DatabaseFile = None,
+    blobs: BlobsFolder = None,
+) -> None:
+    """Publish a held version."""
+    with _opened(database, blobs) as registry:
+        _change(registry, version, "approve", self_review=self_review)
+
+
+@review_app.command(
+    "refuse", epilog=examples("agent registry review refuse acme/pdf-forms@1.0.0 --reason 'sends data'")
+)
+def refuse(version: Title, reason: Reason, database: DatabaseFile = None, blobs: BlobsFolder = None) -> None:
+    """Refuse a held version; its number is used up."""
+    with _opened(database, blobs) as registry:
+        _change(registry, version, "refuse", reason)
+
+
+@app.command(
+    epilog=examples(
+        "agent registry yank acme/pdf-forms@1.0.0", "agent registry yank acme/pdf-forms@1.0.0 --undo"
+    )
+)
+def yank(
+    version: Title,
+    reason: Reason = "",
+    undo: Annotated[bool, typer.Option("--undo", help="List it again.")] = False,
+    database: DatabaseFile = None,
+    blobs: BlobsFolder = None,
+) -> None:
+    """Take a version out of every list; whoever has pinned it still gets it."""
+    with _opened(database, blobs) as registry:
+        _change(registry, version, "unyank" if undo else "yank", reason)
+
+
+@app.command(epilog=examples("agent registry block acme/pdf-forms@1.0.0 --reason 'steals keys'"))
+def block(
+    version: Title,
+    reason: Reason = "",
+    undo: Annotated[bool, typer.Option("--undo", help="Publish it again.")] = False,
+    database: DatabaseFile = None,
+    blobs: BlobsFolder = None,
+) -> None:
+    """Stop handing out a version to anybody."""
+    with _opened(database, blobs) as registry:
+        _change(registry, version, "unblock" if undo else "block", reason)
+
+
+def _change(
+    registry: Registry, title: str, action: str, reason: str = "", *, self_review: bool = False
+) -> None:
+    skill, number = _named(registry, title)
+    changed = registry.change(_operator(), skill, number, action, reason, self_review=self_review)
+    output.say(f"{skill.title}@{changed.number} is {changed.state.value}.", whole=True)
+
+
+def _named(registry: Registry, title: str) -> tuple[SkillRow, str]:
+    place, at, number = title.partition("@")
+    owner, slash, name = place.partition("/")
+    if not (at and slash and number):
+        raise SkillsUseError(f"'{escape_hidden(title)}' is no version: write OWNER/SKILL@VERSION")
+    return registry.skill(_operator(), name, owner, Purpose.FETCH), number
+
+
+@app.command(
+    "import",
+    epilog=examples("agent registry import owner/repo --owner acme", "agent registry import backup.registry"),
+)
+def import_(
+    source: Annotated[str, typer.Argument(help="What `agent skill add` takes, or a file that export wrote.")],
+    owner: Annotated[str, typer.Option(help="Who the skills are published as.")] = "",
+    skill: Annotated[
+        list[str] | None, typer.Option("--skill", "-s", help="Which of many; may be repeated.")
+    ] = None,
+    *,
+    ref: Annotated[str | None, typer.Option(help="Branch, tag or full commit.")] = None,
+    database: DatabaseFile = None,
+    blobs: BlobsFolder = None,
+) -> None:
+    """Take in skills of a source, held like uploads, or a whole export."""
+    with _opened(database, blobs) as registry:
+        if Path(source).is_file() and is_export(Path(source)):
+            rows, count = import_export(registry, Path(source))
+            output.say(f"Imported {rows:,} rows and {count:,} archives.")
+            return
+        if not owner:
+            raise typer.BadParameter("says who the skills are published as", param_hint="'--owner'")
+        done, left_out = import_source(Publisher(registry), owner, source, skills=tuple(skill or ()), ref=ref)
+    for each in done:
+        output.say(
+            f"{each.title}  {each.version.state.value}  {escape_hidden(each.version.reason)}", whole=True
+        )
+    for name, reason in left_out:
+        output.warn(f"{escape_hidden(name)} was left out: {escape_hidden(reason)}")
+    raise typer.Exit(outcome.PARTIAL if left_out else outcome.OK)
+
+
+@app.command(epilog=examples("agent registry export backup.registry"))
+def export(
+    file: Annotated[Path, typer.Argument(dir_okay=False)],
+    database: DatabaseFile = None,
+    blobs: BlobsFolder = None,
+) -> None:
+    """Write all rows and archives into one file, also while the registry serves."""
+    with _opened(database, blobs) as registry:
+        rows, count = write_export(registry, file)
+    output.say(f"Wrote {rows:,} rows and {count:,} archives to {escape_hidden(str(file))}", whole=True)
+
+
+@app.command(epilog=examples("agent registry verify"))
+def verify(database: DatabaseFile = None, blobs: BlobsFolder = None) -> None:
+    """Check the digest of every archive and file."""
+    with _opened(database, blobs) as registry:
+        problems = 0
+        for problem in check_digests(registry):
+            problems += 1
+            output.complain(escape_hidden(problem))
+    if problems:
+        raise typer.Exit(outcome.ERROR)
+    output.say("Every archive and file has its digest.")
+
+
+@app.command(epilog=examples("agent registry status --json"))
+def status(database: DatabaseFile = None, blobs: BlobsFolder = None, json: Json = False) -> None:
+    """Show what the registry holds."""
+    with _opened(database, blobs) as registry:
+        found: dict[str, object] = {
+            "database": str(registry.database.path),
+            "blobs": str(registry.blobs.folder),
+        }
+        for table in ("owner", "skill", "token"):
+            counted = registry.database.row(f"SELECT COUNT(*) AS count FROM {table}")
+            found[f"{table}s"] = counted["count"] if counted else 0
+        states = registry.database.rows("SELECT state, COUNT(*) AS count FROM version GROUP BY state")
+        found["versions"] = {row["state"]: row["count"] for row in states}
+    if json:
+        output.print_json(found)
+        return
+    output.facts([(name.capitalize(), str(value)) for name, value in found.items()])

@@ -1,0 +1,301 @@
+"""Tokens, device logins, upload tickets, and how often somebody may ask."""
+
+import hashlib
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+from skillkit.core.limits import SKILL_BYTES, SKILL_FILES
+from skillkit.registry.access import PATH, PUBLISH, READ, REVIEW, SCOPES, Caller, Grant
+from skillkit.registry.database import Row
+from skillkit.registry.exceptions import ForbiddenError, MissingError, RejectedError, TooManyError
+from skillkit.registry.store import Registry
+
+TICKET_SECONDS = DEVICE_SECONDS = 600
+DEVICE_INTERVAL = 1
+_LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
+"""Of user codes: no vowels, so that they make no words."""
+MAX_DEVICES = 1000
+MAX_CALLERS = 10_000
+_PREFIX = "skr_"
+_FORM_KEY = "SELECT value FROM setting WHERE name = 'form key'"
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Accounts:
+    """Who holds which token; a secret is shown once and kept as a hash."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+        self.database = registry.database
+
+    # Tokens
+
+    def add_token(
+        self,
+        actor: Caller,
+        user: str,
+        scopes: Sequence[str],
+        owner: str = "",
+        *,
+        days: float | None = None,
+    ) -> str:
+        """Make a token and return its secret. An owner that does not exist is made with its first token."""
+        unknown = sorted(set(scopes) - set(SCOPES))
+        if unknown or not scopes:
+            raise RejectedError(f"A token's scopes are {', '.join(SCOPES)}")
+        if not user.strip() or not user.isprintable() or len(user) > 100:
+            raise RejectedError("Say whose token it is, in at most 100 characters")
+        found = self.registry.owner(owner) if owner else None
+        number = found["id"] if found else self.registry.add_owner(owner, actor) if owner else None
+        secret = _PREFIX + secrets.token_urlsafe(32)
+        expires = None if days is None else time.time() + days * 86400
+        with self.database.writing():
+            self._insert(secret, user.strip(), scopes, number, expires)
+            allowed = f"{' '.join(scopes)} for {owner or 'every owner'}"
+            self.registry.record(actor, "token added", number, user, allowed)
+        return secret
+
+    def _insert(
+        self, secret: str, user: str, scopes: Sequence[str], owner: int | None, expires: float | None
+    ) -> int:
+        return self.database.insert(
+            "token",
+            {
+                "hash": _hash(secret),
+                "user": user,
+                "scopes": " ".join(scope for scope in SCOPES if scope in scopes),
+                "owner": owner,
+                "created": time.time(),
+                "expires": expires,
+            },
+        )
+
+    def tokens(self, caller: Caller) -> list[Row]:
+        """The tokens that the caller may see: its own, or all for a reviewer of all."""
+        rows = self.database.rows(
+            "SELECT token.id, token.user, token.scopes, token.created, token.expires, token.revoked,"
+            " owner.name AS owner FROM token LEFT JOIN owner ON owner.id = token.owner ORDER BY token.id"
+        )
+        return [row for row in rows if caller.has(REVIEW) or (caller.user and row["user"] == caller.user)]
+
+    def revoke(self, actor: Caller, token: int) -> None:
+        if not any(row["id"] == token for row in self.tokens(actor)):
+            raise MissingError
+        with self.database.writing() as database:
+            database.run("UPDATE token SET revoked = ? WHERE id = ? AND revoked IS NULL", time.time(), token)
+            row = database.row("SELECT user, owner FROM token WHERE id = ?", token)
+            assert row is not None
+            self.registry.record(actor, "token revoked", row["owner"], row["user"], f"token {token}")
+
+    def caller(self, secret: str, *, in_path: bool = False) -> Caller | None:
+        """Whoever holds the token; None for one that is unknown, expired, revoked, or of the other kind."""
+        row = self.database.row(
+            "SELECT * FROM token WHERE hash = ? AND revoked IS NULL AND (expires IS NULL OR expires > ?)",
+            _hash(secret),
+            time.time(),
+        )
+        if row is None or (PATH in row["scopes"].split()) != in_path:
+            return None
+        return Caller(row["user"], _grants([row]), row["id"])
+
+    def user(self, name: str) -> Caller | None:
+        """Whoever a reverse proxy says it is: with the grants of all tokens of that user."""
+        rows = self.database.rows(
+            "SELECT * FROM token WHERE user = ? AND revoked IS NULL AND (expires IS NULL OR expires > ?)",
+            name,
+            time.time(),
+        )
+        rows = [row for row in rows if PATH not in row["scopes"].split()]
+        return Caller(name, _grants(rows), rows[0]["id"] if rows else None) if name else None
+
+    # Device login
+
+    def begin_device(self, label: str) -> tuple[str, str]:
+        """Return the code for the device and the one that a person types."""
+        device = secrets.token_urlsafe(32)
+        letters = "".join(secrets.choice(_LETTERS) for _ in range(8))
+        code = f"{letters[:4]}-{letters[4:]}"
+        now = time.time()
+        with self.database.writing() as database:
+            database.run("DELETE FROM device WHERE expires < ?", now)
+            count = database.row("SELECT COUNT(*) AS count FROM device")
+            if count and count["count"] >= MAX_DEVICES:
+                raise TooManyError(60)
+            values = {
+                "hash": _hash(device),
+                "user_code": code,
+                "label": label[:100],
+                "expires": now + DEVICE_SECONDS,
+            }
+            database.insert("device", {**values, "polled": 0.0, "state": "pending"})
+        return device, code
+
+    def pending_device(self, user_code: str) -> Row:
+        row = self.database.row(
+            "SELECT * FROM device WHERE user_code = ? AND state = 'pending' AND expires > ?",
+            user_code.strip().upper(),
+            time.time(),
+        )
+        if row is None:
+            raise MissingError("No login waits with this code")
+        return row
+
+    def answer_device(self, caller: Caller, user_code: str, *, approve: bool) -> None:
+        """Let a device log in as the caller, or not."""
+        if caller.token is None:
+            raise ForbiddenError("Sign in first")
+        row = self.pending_device(user_code)
+        with self.database.writing() as database:
+            state = "approved" if approve else "denied"
+            database.run(
+                "UPDATE device SET state = ?, token = ? WHERE hash = ? AND state = 'pending'",
+                state,
+                caller.token,
+                row["hash"],
+            )
+            self.registry.record(caller, f"device login {state}", None, caller.user, row["label"])
+
+    def poll_device(self, device: str) -> str:
+        """Return the new token. Raises RejectedError with the word of RFC 8628 while there is none."""
+        now = time.time()
+        with self.database.writing() as database:
+            row = database.row("SELECT * FROM device WHERE hash = ?", _hash(device))
+            if row is None or row["expires"] < now:
+                raise RejectedError("expired_token")
+            if row["state"] == "pending":
+                raise RejectedError("authorization_pending")
+            database.run("DELETE FROM device WHERE hash = ?", row["hash"])
+            source = database.row("SELECT * FROM token WHERE id = ?", row["token"])
+            if row["state"] == "approved" and source is not None and source["revoked"] is None:
+                secret = _PREFIX + secrets.token_urlsafe(32)
+                scopes = [scope for scope in source["scopes"].split() if scope in (READ, PUBLISH)]
+                expires = min(now + 90 * 86400, source["expires"] or 1e12)
+                self._insert(secret, source["user"], scopes or [READ], source["owner"], expires)
+                return secret
+        raise RejectedError("access_denied")
+
+    # Upload tickets
+
+    def add_ticket(self, caller: Caller, path: str, size: int, sha256: str) -> str:
+        """Allow one upload of one file; the ticket is bound to the token, the path and the size."""
+        if not 0 <= size <= SKILL_BYTES:
+            raise RejectedError(f"A file may have at most {SKILL_BYTES:,} bytes")
+        ticket = secrets.token_urlsafe(24)
+        now = time.time()
+        with self.database.writing() as database:
+            database.run("DELETE FROM ticket WHERE expires < ?", now)
+            used = database.row(
+                "SELECT COUNT(*) AS count, COALESCE(SUM(size), 0) AS size FROM ticket WHERE token = ?",
+                caller.token,
+            )
+            assert used is not None
+            if used["count"] >= 4 * SKILL_FILES or used["size"] + size > 4 * SKILL_BYTES:
+                raise TooManyError(TICKET_SECONDS)
+            database.insert(
+                "ticket",
+                {
+                    "hash": _hash(ticket),
+                    "token": caller.token,
+                    "path": path,
+                    "size": size,
+                    "sha256": sha256,
+                    "expires": now + TICKET_SECONDS,
+                },
+            )
+        return ticket
+
+    def fill_ticket(self, caller: Caller, ticket: str, content: bytes) -> str:
+        """Take the one upload of a ticket; return the SHA-256 of what came."""
+        digest = hashlib.sha256(content).hexdigest()
+        with self.database.writing() as database:
+            row = self._ticket(caller, ticket)
+            if row["content"] is not None:
+                raise RejectedError("The ticket was used already")
+            if len(content) != row["size"] or (row["sha256"] and digest != row["sha256"]):
+                raise RejectedError("The upload is not what the ticket is for: its size or digest differs")
+            database.run("UPDATE ticket SET content = ? WHERE hash = ?", content, row["hash"])
+        return digest
+
+    def ticket_size(self, caller: Caller, ticket: str) -> int:
+        return int(self._ticket(caller, ticket)["size"])
+
+    def take_ticket(self, caller: Caller, ticket: str, path: str, sha256: str) -> bytes:
+        """Return what was uploaded with a ticket for `path`, which is gone afterwards."""
+        with self.database.writing() as database:
+            row = self._ticket(caller, ticket)
+            database.run("DELETE FROM ticket WHERE hash = ?", row["hash"])
+        content: bytes | None = row["content"]
+        if content is None or row["path"] != path or hashlib.sha256(content).hexdigest() != sha256:
+            raise RejectedError(f"The upload of '{path[:200]}' does not fit its ticket")
+        return content
+
+    def _ticket(self, caller: Caller, ticket: str) -> Row:
+        row = self.database.row(
+            "SELECT * FROM ticket WHERE hash = ? AND token = ? AND expires > ?",
+            _hash(ticket),
+            caller.token,
+            time.time(),
+        )
+        if row is None:
+            raise MissingError("No such upload ticket")
+        return row
+
+    # Forms
+
+    def form_token(self, caller: Caller) -> str:
+        """What a form that changes something has to send back: it is of this server and this user."""
+        key = self.database.row(_FORM_KEY)
+        if key is None:
+            with self.database.writing() as database:
+                if database.row(_FORM_KEY) is None:
+                    database.insert("setting", {"name": "form key", "value": secrets.token_hex(32)})
+            key = self.database.row(_FORM_KEY)
+        assert key is not None
+        return _hash(f"{key['value']}\0{caller.token}\0{caller.user}")
+
+
+def _grants(rows: Sequence[Row]) -> tuple[Grant, ...]:
+    return tuple(Grant(scope, row["owner"]) for row in rows for scope in row["scopes"].split())
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimits:
+    """Requests a minute for each token, or for each address where there is none."""
+
+    reads: int = 600
+    uploads: int = 20
+
+    @property
+    def files(self) -> int:
+        """Files that come one by one: as many as the uploads may have."""
+        return 2 * SKILL_FILES * self.uploads
+
+
+class RateLimiter:
+    """Buckets in memory that fill up evenly; the longest unused are forgotten."""
+
+    def __init__(self, limits: RateLimits) -> None:
+        self._limits = limits
+        self._buckets: OrderedDict[tuple[str, object], tuple[float, float]] = OrderedDict()
+        self._lock = Lock()
+
+    def spend(self, caller: Caller, kind: str) -> None:
+        """Count one request. Raises TooManyError when none is left."""
+        limit = getattr(self._limits, kind)
+        key, now = (kind, caller.token or caller.address), time.monotonic()
+        with self._lock:
+            left, since = self._buckets.pop(key, (float(limit), now))
+            left = min(float(limit), left + (now - since) * limit / 60)
+            if left < 1:
+                self._buckets[key] = (left, now)
+                raise TooManyError(max(1, round((1 - left) * 60 / limit)))
+            self._buckets[key] = (left - 1, now)
+            while len(self._buckets) > MAX_CALLERS:
+                self._buckets.popitem(last=False)

@@ -1,0 +1,58 @@
+"""The archives that clients install from, and the sum by which clawhub knows a set of files."""
+
+import gzip
+import hashlib
+import io
+import tarfile
+import zipfile
+
+from skillkit.install.tree import SkillTree
+
+_FIRST_DAY = (1980, 1, 1, 0, 0, 0)
+_PUNCTUATION = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$"
+_PLACE = {
+    letter: number for number, letter in enumerate(_PUNCTUATION + "0123456789abcdefghijklmnopqrstuvwxyz")
+}
+
+
+def tar_of(tree: SkillTree) -> bytes:
+    """The files as .tar.gz, the same bytes each time."""
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for path, file in sorted(tree.files.items()):
+            info = tarfile.TarInfo(path)
+            info.size = len(file.content)
+            info.mode = 0o755 if file.executable else 0o644
+            archive.addfile(info, io.BytesIO(file.content))
+    return gzip.compress(plain.getvalue(), mtime=0)
+
+
+def zip_of(tree: SkillTree) -> bytes:
+    """The files as .zip, the same bytes each time."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, file in sorted(tree.files.items()):
+            info = zipfile.ZipInfo(path, _FIRST_DAY)
+            info.create_system = 3
+            info.external_attr = (0o100755 if file.executable else 0o100644) << 16
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, file.content)
+    return packed.getvalue()
+
+
+def fingerprint(tree: SkillTree) -> str:
+    """The sum that clawhub makes of a folder: its text files, sorted as JavaScript sorts by language."""
+    lines = [
+        f"{path}:{tree.digest.files[path].sha256}"
+        for path in sorted(tree.files, key=_collation)
+        if not any(part.startswith(".") for part in path.split("/")) and b"\0" not in tree.files[path].content
+    ]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _collation(path: str) -> tuple[list[int], list[bool]]:
+    """The order of `localeCompare` for ASCII: punctuation, digits, letters; small ones before large ones."""
+    return (
+        [_PLACE.get(letter, 100 + ord(letter)) for letter in path.lower()],
+        [letter.isupper() for letter in path],
+    )

@@ -1,0 +1,290 @@
+"""From an upload to a version: checked, judged, and written in one transaction."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from skillkit.core.codec import encode
+from skillkit.core.limits import DOWNLOAD_BYTES
+from skillkit.install.capabilities import Capabilities
+from skillkit.install.exceptions import InstallError
+from skillkit.install.sources.unpack import unpack
+from skillkit.install.tree import SkillTree, TreeFile, TreeLimits, refuse_large
+from skillkit.registry.access import ANYBODY, PUBLISH, Caller, Grant, State, Visibility
+from skillkit.registry.archives import fingerprint, tar_of, zip_of
+from skillkit.registry.checks import NEIGHBOURS, CheckedSkill, Neighbour, check_tree, growth, route
+from skillkit.registry.database import Database, Row
+from skillkit.registry.exceptions import ConflictError, ForbiddenError, RejectedError
+from skillkit.registry.names import Version, header_version, next_patch
+from skillkit.registry.store import Registry, SkillRow, VersionRow, as_json
+
+NEW, GROWN = "new", "grown"
+HOLDS = (NEW, GROWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What became of an upload."""
+
+    owner: str
+    skill: str
+    version: VersionRow
+    existed: bool
+    """The same bytes were published before under this number."""
+    difference: list[tuple[str, tuple[str, ...], tuple[str, ...]]]
+    """Label, gained and lost values of the card, against the last published version."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.owner}/{self.skill}@{self.version.number}"
+
+
+class Publisher:
+    """Takes uploads into a registry."""
+
+    def __init__(self, registry: Registry, hold: tuple[str, ...] = HOLDS) -> None:
+        self.registry = registry
+        self.hold = hold
+
+    def publish_archive(
+        self,
+        caller: Caller,
+        owner: str,
+        data: bytes,
+        *,
+        skill: str = "",
+        version: str = "",
+        changelog: str = "",
+    ) -> Publication:
+        """Publish a .tar.gz or .zip."""
+        if len(data) > DOWNLOAD_BYTES:
+            raise RejectedError(f"The archive is larger than {DOWNLOAD_BYTES:,} bytes")
+        return self._publish(
+            caller,
+            owner,
+            lambda: unpack(data, "the archive"),
+            skill=skill,
+            version=version,
+            changelog=changelog,
+        )
+
+    def publish_files(
+        self,
+        caller: Caller,
+        owner: str,
+        files: Mapping[str, bytes],
+        *,
+        skill: str = "",
+        version: str = "",
+        changelog: str = "",
+    ) -> Publication:
+        """Publish files that came one by one; their paths are checked as those of an archive."""
+        return self._publish(
+            caller,
+            owner,
+            lambda: unpack(zip_files(files), "the upload"),
+            skill=skill,
+            version=version,
+            changelog=changelog,
+        )
+
+    def publish_tree(self, caller: Caller, owner: str, tree: SkillTree, **options: str) -> Publication:
+        """Publish a skill that is in memory and checked already."""
+        return self._publish(caller, owner, lambda: dict(tree.files), **options)
+
+    def _publish(
+        self,
+        caller: Caller,
+        owner: str,
+        read: Callable[[], dict[str, TreeFile]],
+        *,
+        skill: str = "",
+        version: str = "",
+        changelog: str = "",
+    ) -> Publication:
+        found = self.registry.owner(owner)
+        # Whether the owner exists is not said to a token that may not publish as it.
+        if found is None or not caller.has(PUBLISH, found["id"]):
+            raise ForbiddenError(f"The token does not allow to publish as '{owner[:60]}'")
+        if version:
+            Version.parse(version)
+        try:
+            files = read()
+            refuse_large(len(files), sum(len(file.content) for file in files.values()), TreeLimits())
+            checked = check_tree(SkillTree(files), skill or "skill")
+        except InstallError as error:
+            raise RejectedError(str(error)) from error
+        if skill and checked.name != skill.lower():
+            raise RejectedError(f"The skill calls itself '{checked.name}', not '{skill[:80]}'")
+        return self._insert(caller, found, checked, version, changelog[:4000])
+
+    def _insert(
+        self, caller: Caller, owner: Row, checked: CheckedSkill, wanted: str, changelog: str
+    ) -> Publication:
+        registry, title = self.registry, f"{owner['name']}/{checked.name}"
+        routing = route(checked, title, self._neighbours(owner, checked))
+        tar, zipped = tar_of(checked.tree), zip_of(checked.tree)
+        header = header_version(str(checked.metadata.version or ""))
+        existing = self._existing(owner, checked, wanted or header)
+        if existing is not None:
+            return existing
+        row = {
+            "header": str(checked.metadata.version or "")[:100],
+            "digest": checked.tree.digest.digest,
+            "fingerprint": fingerprint(checked.tree),
+            "tar": registry.blobs.put(tar),
+            "zip": registry.blobs.put(zipped),
+            "files": as_json(_files(checked.tree)),
+            "instructions": checked.instructions,
+            "card": as_json(encode(checked.card)),
+            "checks": as_json({**checked.report, "routing": routing, "size": len(tar)}),
+            "cases": as_json(checked.cases),
+            "changelog": changelog,
+            "publisher": caller.user,
+        }
+        with registry.database.writing() as database:
+            existing = self._existing(owner, checked, wanted or header)
+            if existing is not None:
+                return existing
+            skill = _skill_row(database, owner, checked)
+            number = wanted or header or next_patch(registry.numbers(skill))
+            previous = self._previous(skill)
+            reasons = self._held_because(owner, checked, previous)
+            now = time.time()
+            state = State.HELD if reasons else State.PUBLISHED
+            judged = {"state": state.value, "reason": "; ".join(reasons), "created": now}
+            times = {"published": None if reasons else now}
+            database.insert("version", {"skill": skill, "number": number, **row, **judged, **times})
+            registry.set_latest(skill)
+            registry.record(caller, state.value, owner["id"], f"{title}@{number}", "; ".join(reasons))
+        return self._publication(owner, checked, number, False, previous)
+
+    def _existing(self, owner: Row, checked: CheckedSkill, number: str) -> Publication | None:
+        """The version that has this number already, if it has these bytes. Raises ConflictError otherwise."""
+        row = number and self.registry.database.row(
+            "SELECT version.digest, version.skill FROM version JOIN skill ON skill.id = version.skill"
+            " WHERE skill.owner = ? AND skill.name = ? AND version.number = ?",
+            owner["id"],
+            checked.name,
+            number,
+        )
+        if not row:
+            return None
+        if row["digest"] != checked.tree.digest.digest:
+            free = next_patch(self.registry.numbers(row["skill"]))
+            raise ConflictError(f"Version {number} already exists; the next free number is {free}")
+        return self._publication(owner, checked, number, True, None)
+
+    def _publication(
+        self, owner: Row, checked: CheckedSkill, number: str, existed: bool, previous: Capabilities | None
+    ) -> Publication:
+        row = self.registry.database.row(
+            "SELECT version.* FROM version JOIN skill ON skill.id = version.skill"
+            " WHERE skill.owner = ? AND skill.name = ? AND version.number = ?",
+            owner["id"],
+            checked.name,
+            number,
+        )
+        assert row is not None
+        difference = [] if previous is None else previous.difference(checked.card)
+        return Publication(owner["name"], checked.name, VersionRow.of(row), existed, difference)
+
+    def _held_because(self, owner: Row, checked: CheckedSkill, previous: Capabilities | None) -> list[str]:
+        database = self.registry.database
+        if NEW in self.hold and not database.row(
+            "SELECT version.id FROM version JOIN skill ON skill.id = version.skill"
+            " WHERE skill.owner = ? AND version.published IS NOT NULL LIMIT 1",
+            owner["id"],
+        ):
+            return [f"the first version of {owner['name']}"]
+        if GROWN in self.hold and previous is not None:
+            return [f"new in {gained}" for gained in growth(previous, checked.card)]
+        return []
+
+    def _previous(self, skill: int) -> Capabilities | None:
+        """The card of the highest version that was ever published."""
+        rows = self.registry.database.rows(
+            "SELECT * FROM version WHERE skill = ? AND published IS NOT NULL AND state <> 'blocked'", skill
+        )
+        found = max(map(VersionRow.of, rows), key=lambda version: version.order, default=None)
+        return found.card if found else None
+
+    def _neighbours(self, owner: Row, checked: CheckedSkill) -> list[Neighbour]:
+        """The nearest published skills that everybody sees who sees this one."""
+        everybody = Caller(grants=(Grant("read", owner["id"]),)) if owner["private"] else ANYBODY
+        public = Registry(self.registry.database, self.registry.blobs, Visibility())
+        text = f"{checked.name.replace('-', ' ')} {checked.metadata.description}"
+        found = public.nearest(everybody, text, NEIGHBOURS + 1)
+        others = [each for each in found if (each.owner, each.name) != (owner["id"], checked.name)]
+        return [neighbour for each in others[:NEIGHBOURS] if (neighbour := self._neighbour(each))]
+
+    def _neighbour(self, skill: SkillRow) -> Neighbour | None:
+        row = self.registry.database.row("SELECT * FROM version WHERE id = ?", skill.latest)
+        if row is None:
+            return None
+        version = VersionRow.of(row)
+        return Neighbour(skill.title, version.instructions, version.cases)
+
+
+def _skill_row(database: Database, owner: Row, checked: CheckedSkill) -> int:
+    row = database.row("SELECT id FROM skill WHERE owner = ? AND name = ?", owner["id"], checked.name)
+    if row is not None:
+        return int(row["id"])
+    now = time.time()
+    names = {"owner": owner["id"], "name": checked.name, "description": checked.report["description"]}
+    return database.insert("skill", {**names, "created": now, "updated": now})
+
+
+def _files(tree: SkillTree) -> list[dict[str, Any]]:
+    return [
+        {"path": path, "sha256": each.sha256, "size": each.size, "executable": each.executable}
+        for path, each in sorted(tree.digest.files.items())
+    ]
+
+
+def zip_files(files: Mapping[str, bytes]) -> bytes:
+    """Files with the paths that a client gave them, to be read like any other archive."""
+    import io
+    import zipfile
+
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for path, content in files.items():
+            archive.writestr(zipfile.ZipInfo(path), content)
+    return packed.getvalue()
+
+
+def routing_seen_by(registry: Registry, caller: Caller, routing: Mapping[str, Any]) -> dict[str, Any]:
+    """How a version competes, without a trace of skills that the caller may not read."""
+
+    def seen(title: str) -> bool:
+        owner = registry.owner(title.partition("/")[0])
+        return owner is not None and registry.visibility.reads(caller, owner["id"], bool(owner["private"]))
+
+    return {
+        "own": [case for case in routing.get("own", ()) if not case["winner"] or seen(case["winner"])],
+        "taken": [case for case in routing.get("taken", ()) if seen(case["skill"])],
+        "nearest": [title for title in routing.get("nearest", ()) if seen(title)],
+    }
+
+
+def publication_data(registry: Registry, caller: Caller, found: Publication) -> dict[str, Any]:
+    """What a publisher learns."""
+    version = found.version
+    routing = routing_seen_by(registry, caller, version.checks.get("routing", {}))
+    return {
+        "owner": found.owner,
+        "skill": found.skill,
+        "version": version.number,
+        "state": version.state.value,
+        "reason": version.reason,
+        "existed": found.existed,
+        "digest": version.digest,
+        "card": {label: list(values) for label, values in version.card.facts()},
+        "difference": [
+            {"fact": label, "gained": list(gained), "lost": list(lost)}
+            for label, gained, lost in found.difference
+        ],
+        "checks": {**version.checks, "routing": routing},
+    }

@@ -1,0 +1,95 @@
+"""The tables, as numbered migrations that only go forward."""
+
+MIGRATIONS = (
+    """
+    CREATE TABLE owner (
+        id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL,
+        folded TEXT NOT NULL UNIQUE,
+        private INTEGER NOT NULL,
+        created REAL NOT NULL
+    );
+    CREATE TABLE skill (
+        id INTEGER PRIMARY KEY,
+        owner INTEGER NOT NULL REFERENCES owner (id),
+        name TEXT NOT NULL,
+        description TEXT NOT NULL,
+        latest INTEGER,
+        downloads INTEGER NOT NULL DEFAULT 0,
+        created REAL NOT NULL,
+        updated REAL NOT NULL,
+        UNIQUE (owner, name)
+    );
+    CREATE INDEX skill_name ON skill (name);
+    CREATE INDEX skill_updated ON skill (updated);
+    CREATE TABLE version (
+        id INTEGER PRIMARY KEY,
+        skill INTEGER NOT NULL REFERENCES skill (id),
+        number TEXT NOT NULL,
+        header TEXT NOT NULL,
+        digest TEXT NOT NULL,
+        fingerprint TEXT NOT NULL,
+        tar TEXT NOT NULL,
+        zip TEXT NOT NULL,
+        files TEXT NOT NULL,
+        instructions TEXT NOT NULL,
+        card TEXT NOT NULL,
+        checks TEXT NOT NULL,
+        cases TEXT NOT NULL,
+        changelog TEXT NOT NULL,
+        state TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        publisher TEXT NOT NULL,
+        created REAL NOT NULL,
+        published REAL,
+        UNIQUE (skill, number)
+    );
+    CREATE INDEX version_state ON version (state);
+    CREATE TABLE event (
+        id INTEGER PRIMARY KEY,
+        time REAL NOT NULL,
+        actor TEXT NOT NULL,
+        action TEXT NOT NULL,
+        owner INTEGER,
+        subject TEXT NOT NULL,
+        detail TEXT NOT NULL
+    );
+    CREATE INDEX event_owner ON event (owner, id);
+    CREATE TRIGGER event_kept BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'events are kept'); END;
+    CREATE TRIGGER event_fixed BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'events are kept'); END;
+    CREATE TABLE token (
+        id INTEGER PRIMARY KEY,
+        hash TEXT NOT NULL UNIQUE,
+        user TEXT NOT NULL,
+        scopes TEXT NOT NULL,
+        owner INTEGER REFERENCES owner (id),
+        created REAL NOT NULL,
+        expires REAL,
+        revoked REAL
+    );
+    CREATE INDEX token_user ON token (user);
+    CREATE TABLE ticket (
+        hash TEXT PRIMARY KEY,
+        token INTEGER NOT NULL REFERENCES token (id),
+        path TEXT NOT NULL,
+        size INTEGER NOT NULL,
+        sha256 TEXT NOT NULL,
+        expires REAL NOT NULL,
+        content BLOB
+    );
+    CREATE INDEX ticket_expires ON ticket (expires);
+    CREATE TABLE device (
+        hash TEXT PRIMARY KEY,
+        user_code TEXT NOT NULL UNIQUE,
+        label TEXT NOT NULL,
+        expires REAL NOT NULL,
+        polled REAL NOT NULL,
+        state TEXT NOT NULL,
+        token INTEGER REFERENCES token (id)
+    );
+    CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+    CREATE VIRTUAL TABLE search USING fts5 (name, description, tokenize = 'porter unicode61');
+    """,
+)
+KEPT = ("owner", "skill", "version", "event", "token")
+"""Tables that an export holds, in the order of their references."""
