@@ -4,7 +4,7 @@ from recipes.pictures.drawing import Card
 
 LAYERS = (
     ("agent", "the program: chat, models, sessions, memory"),
-    ("inspector", "a page in the browser that says why"),
+    ("inspector · registry", "a page that says why; a server for clients"),
     ("evaluation", "tests of skills: cases, tiers, reports"),
     ("integrations", "one thin file a framework, MCP"),
     ("install", "git → verified store; trust, lock, rollback"),
@@ -12,7 +12,7 @@ LAYERS = (
     ("scripts · toolsets", "sandbox, environments; classes as tools"),
     ("disclosure", "catalogue, envelope, budget, session, tools"),
     ("matching", "request → skills with scores and reasons"),
-    ("journal", "what happened to skills, on disk and as spans"),
+    ("journal · web", "what happened to skills; parts of pages"),
     ("core", "SKILL.md → three tiers; PyYAML alone"),
 )
 STEPS = (
