@@ -53,12 +53,6 @@ def _defects() -> str:
     return _table(heads, [[f"{measured[name]:,}" for name in names]], measured)
 
 
-def _lines() -> str:
-    measured = recorded("lines")
-    heads = list(measured["rows"][0])
-    return _table(heads, [[str(row[head]) for head in heads] for row in measured["rows"]], measured)
-
-
 def _settings() -> str:
     """A table for each section of .env.example."""
     lines = []
@@ -77,7 +71,6 @@ TABLES = {
     "tokens": _tokens,
     "scripts": _scripts,
     "defects": _defects,
-    "lines": _lines,
     "settings": _settings,
 }
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import itertools
 import re
 import subprocess
 import sys
@@ -62,3 +63,19 @@ def test_the_quick_start_runs():
     answer = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=ROOT, check=False)
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout
+
+
+def words_of(section: str) -> dict[str, int]:
+    """The number of words of each page of a section of the site."""
+    navigation = (ROOT / "mkdocs.yml").read_text().partition(f"\n  - {section}:\n")[2]
+    lines = itertools.takewhile(lambda line: line.startswith("      - "), navigation.splitlines())
+    pages = [line.rpartition(" ")[2] for line in lines]
+    return {page: len((ROOT / "docs" / page).read_text().split()) for page in pages}
+
+
+def test_pages_with_a_task_are_short():
+    sections = {name: words_of(name) for name in ("Start", "Guides", "Concepts")}
+    assert all(len(pages) >= 5 for pages in sections.values())
+    words = {page: count for pages in sections.values() for page, count in pages.items()}
+    assert {page: count for page, count in words.items() if count > 1500} == {}
+    assert sum(words.values()) <= 18_000
