@@ -53,6 +53,30 @@ def _defects() -> str:
     return _table(heads, [[f"{measured[name]:,}" for name in names]], measured)
 
 
+def _matching(name: str) -> str:
+    measured = recorded(name)
+    heads = (
+        "skills",
+        "foreign requests that get a skill (worst library)",
+        "right skill in sight",
+        "right put in",
+        "of what is put in, right",
+        "no skill needed, one put in",
+        "foreign / own requests",
+    )
+    rows = [
+        (
+            row["skills"],
+            f"{row['foreign that get a skill']} ({row['worst library']})",
+            *(str(row[head]) for head in ("in sight", "right put in", "of what is put in, right")),
+            str(row["needless that get a skill"]),
+            f"{row['foreign requests']:,} / {row['requests']:,}",
+        )
+        for row in measured["rows"]
+    ]
+    return _table(heads, rows, measured)
+
+
 def _settings() -> str:
     """A table for each section of .env.example."""
     lines = []
@@ -71,6 +95,8 @@ TABLES = {
     "tokens": _tokens,
     "scripts": _scripts,
     "defects": _defects,
+    "matching-fetched": lambda: _matching("matching-fetched"),
+    "matching-shared": lambda: _matching("matching-shared"),
     "settings": _settings,
 }
 
