@@ -1,7 +1,7 @@
-"""What comes from outside costs time linear in its length: eight times as long, eight times the time."""
+"""What comes from outside costs time linear in its length: a million of anything is read to its end."""
 
 import contextlib
-import time
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,21 +44,14 @@ COSTS: dict[str, Callable[[int], object]] = {
     "a head of HTTP": head,
     "fences": lambda size: _fenced("```json\n" * size),
     "a log line": lambda size: Secrets((('\\"' * 8, "[A]"),)).masked('\\"' * size),
+    "a log line of secrets": lambda size: Secrets((('pä"ss-word-123', "[A]"),)).masked(
+        json.dumps('pä"ss-word-123') * (size // 20) + "\\" * size
+    ),
 }
 
 
-def cost(work: Callable[[int], object], size: int) -> float:
-    best = float("inf")
-    for _ in range(3):
-        started = time.process_time()
-        with contextlib.suppress(SkillsUseError, InstallError):
-            work(size)
-        best = min(best, time.process_time() - started)
-    return best
-
-
 @pytest.mark.parametrize("name", COSTS)
-def test_eight_times_the_length_is_about_eight_times_the_time(name: str) -> None:
-    work = COSTS[name]
-    small = max(cost(work, 20_000), 0.002)
-    assert cost(work, 160_000) < 24 * small
+def test_a_million_of_anything_comes_to_an_end(name: str) -> None:
+    """In a second or two. What is quadratic takes hours, so nobody need compare times."""
+    with contextlib.suppress(SkillsUseError, InstallError):
+        COSTS[name](1_000_000)
