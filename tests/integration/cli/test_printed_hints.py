@@ -19,6 +19,12 @@ from skillkit.install.enabled import EnabledSkills
 
 HINT = re.compile(r"(?:: |^ *)((?:agent|export) \S.*?)\s*$", re.MULTILINE)
 ADD = "agent skill add ./more/given --trusted"
+CLIENT = "mkdir -p home/.claude/skills && cp -r more/given home/.claude/skills/"
+CALLER = (
+    "mkdir -p home/.agent/skills/caller/scripts && cd home/.agent/skills/caller && touch scripts/call.py && "
+    "printf -- '---\\nname: caller\\ndescription: Calls.\\n"
+    "permissions: {secrets: {API_KEY: {hosts: [api.example.com]}}}\\n---\\n' >SKILL.md"
+)
 COMMANDS = [
     ("agent --check", 1),
     ("AGENT_SKILLS=helper agent --check", 1),
@@ -37,21 +43,24 @@ COMMANDS = [
     (f"{ADD} && echo >>more/given/SKILL.md && {ADD}", 1),
     (f"{ADD} && echo >>home/.agent/skills/given/SKILL.md && agent doctor", 1),
     (f"{ADD} && agent config approvals", 1),
+    (f"{CLIENT} && agent skill adopt --no-enable", 1),
+    ("agent secret list", 1),
+    (f"{CALLER} && agent skill run caller call", 1),
     ("agent config init; agent config init", 1),
     ("mkdir -p home/.agent && echo x >home/.agent/settings.json && agent config show", 1),
 ]
 
 
 class Agreeing(Terminal):
-    """Says yes to every question."""
+    """Says yes to every question, and has a secret for who asks for one."""
 
     agreed = 0
 
     def _more(self, deadline: float) -> bool:
         more = super()._more(deadline)
-        if self.text.count("[y/N]") > self.agreed:
+        if self.text.count("[y/N]") + self.text.count("API_KEY: ") > self.agreed:
             self.agreed += 1
-            self.type("y")
+            self.type("some-secret" if self.text.endswith("API_KEY: ") else "y")
         return more
 
 

@@ -197,6 +197,29 @@ def test_consent_enables(agent: Agent, repository: Repository, consent: str) -> 
     assert "✓ a (active)" not in agent("--check", AGENT_SKILLS="").stdout
 
 
+def test_restoring_a_lock_enables_what_is_new(agent: Agent, repository: Repository) -> None:
+    repository.commit({f"{name}/SKILL.md": skill_text(name) for name in ("kept", "off")})
+    agent("skill", "add", repository.url, "--all", "--trusted")
+    agent("skill", "sync", "--write")
+    agent("skill", "disable", "off")
+    agent("skill", "remove", "kept", "--yes")
+    assert "Active from now on: kept\n" in agent("skill", "sync", "--trusted").stderr
+    assert "Skills (enabled: kept):" in agent("--check").stdout
+    agent("skill", "remove", "kept", "--yes")
+    assert "To enable: agent skill enable kept\n" in agent("skill", "sync", "--trusted", "--no-enable").stderr
+
+
+@pytest.mark.parametrize("extra", [(), ("--no-enable",)])
+def test_adopting_enables(agent: Agent, tmp_path: Path, extra: tuple[str, ...]) -> None:
+    folder = tmp_path / "home" / ".claude" / "skills" / "helper"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(skill_text("helper"))
+    said = agent("skill", "adopt", "--trusted", *extra)
+    assert said.returncode == 0
+    assert ("To enable: agent skill enable helper" if extra else "Active from now on: helper") in said.stderr
+    assert ("Skills (enabled: helper):" in agent("--check").stdout) is (not extra)
+
+
 def test_what_was_added_before_and_not_enabled_stays_off(agent: Agent, repository: Repository) -> None:
     repository.commit({"SKILL.md": skill_text("pdf")})
     assert (

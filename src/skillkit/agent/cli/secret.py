@@ -47,7 +47,7 @@ def list_(json: Json = False) -> None:
     for name in names:
         output.say(escape_hidden(name))
     if not names:
-        output.remark("There are none. Set one with `agent secret set` and its name.")
+        output.remark("There are none. To keep one: agent secret set API_KEY")
 
 
 @app.command(epilog=examples("agent secret remove KALSHI_KEY"))

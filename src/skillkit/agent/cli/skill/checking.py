@@ -8,8 +8,8 @@ import typer
 
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.families import commands
-from skillkit.agent.cli.options import Json, MaxBytes, MaxFiles, Trusted, Yes, examples
-from skillkit.agent.cli.skill.installing import installer
+from skillkit.agent.cli.options import Json, MaxBytes, MaxFiles, NoEnable, Trusted, Yes, examples
+from skillkit.agent.cli.skill.installing import enable, installer, show_use
 from skillkit.agent.cli.skill_names import ManyInstalled
 from skillkit.core.digest import MAX_BYTES, MAX_FILES
 from skillkit.install.lockfile import LOCK_FILE, find_lock
@@ -89,13 +89,14 @@ def sync(
         bool, typer.Option("--frozen", help="Refuse if something installed differs from the lock.")
     ] = False,
     write: Annotated[bool, typer.Option("--write", help="Write the lock from what is installed.")] = False,
+    no_enable: NoEnable = False,
     max_files: MaxFiles = MAX_FILES,
     max_bytes: MaxBytes = MAX_BYTES,
     yes: Yes = False,
     trusted: Trusted = False,
     json: Json = False,
 ) -> None:
-    """Install exactly what skills-lock.json says.
+    """Install exactly what skills-lock.json says, and enable what is new.
 
     Entries of other tools are found by their hash.
     """
@@ -108,7 +109,10 @@ def sync(
             locked = opened.lock(target, names or ())
         else:
             target = lock or find_lock(Path())
+            before = {skill.name_canonical for skill in opened.list()}
             changed = opened.sync(target, frozen=frozen)
+            if not no_enable:
+                enable(opened, [item.name for item in changed if item.name_canonical not in before])
     if write:
         _say_locked(locked, target, json=json)
         return
@@ -118,6 +122,7 @@ def sync(
     else:
         for item in changed:
             output.say(f"Installed {item.name} ({(item.revision or item.digest)[:8]})", "green")
+        show_use([item.name for item in changed])
         for left in changed.left_out:
             output.remark(f"Not restored: {left}", "yellow")
         if not changed and not left_out:

@@ -180,8 +180,8 @@ def add(
         )
         places = opened.registry.load().places
         fresh = [item.name for item in installed if item not in before]
-        if fresh and not no_enable:
-            change_selection(opened.registry, lambda chosen: chosen.with_names(fresh))
+        if not no_enable:
+            enable(opened, fresh)
     if json:
         output.print_json(
             {
@@ -201,13 +201,19 @@ def add(
             output.say(f"{done} {item.name} ({item.version}{why}) → {where}", "green", whole=True)
             for place in places.get(item.name_canonical, ()):
                 output.say(f"  {place}", whole=True)
-        _show_use([item.name for item in installed])
+        show_use([item.name for item in installed])
         for left in installed.left_out:
             output.remark(f"Left out {left}", "yellow")
     raise typer.Exit(outcome.PARTIAL if installed.left_out else outcome.OK)
 
 
-def _show_use(names: list[str]) -> None:
+def enable(opened: SkillInstaller, names: Sequence[str]) -> None:
+    """Consent enables: write skills that the user has just agreed to into the selection."""
+    if names:
+        change_selection(opened.registry, lambda chosen: chosen.with_names(names))
+
+
+def show_use(names: Sequence[str]) -> None:
     """Say which of these are active from now on, and how to make the others so."""
     enabled = enabled_skills()
     found = [enabled.status(skill) for name in names if (skill := enabled.manager.find_skill(name))]
@@ -399,9 +405,9 @@ def rollback(name: Installed, yes: Yes = False, json: Json = False) -> None:
         before = opened.list()
         back = opened.rollback(name)
         if back.name_canonical not in {skill.name_canonical for skill in before}:
-            change_selection(opened.registry, lambda chosen: chosen.with_names([back.name]))
+            enable(opened, [back.name])
     if json:
         output.print_json({"restored": installed_view(back)})
     else:
         output.say(f"{back.name} is {back.version} again", "green")
-        _show_use([back.name])
+        show_use([back.name])

@@ -6,9 +6,11 @@ import typer
 
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.families import commands
-from skillkit.agent.cli.options import Full, Json, Trusted, examples
-from skillkit.agent.cli.skill.installing import installer
+from skillkit.agent.cli.options import Full, Json, NoEnable, Trusted, examples
+from skillkit.agent.cli.overview import enabled_skills
+from skillkit.agent.cli.skill.installing import enable, installer, show_use
 from skillkit.agent.cli.skill_names import ManyInstalled
+from skillkit.core.disk import real_path
 from skillkit.core.text import escape_hidden
 from skillkit.install.views import installed_view, left_out_view, place_view
 
@@ -47,16 +49,23 @@ def where(names: ManyInstalled = None, json: Json = False) -> None:
 
 @app.command(
     "adopt",
-    short_help="Approve the skills that other tools installed.",
+    short_help="Approve and enable the skills that other tools installed.",
     epilog=examples("agent skill adopt", "agent skill adopt --trusted --json"),
 )
-def adopt(trusted: Trusted = False, full: Full = False, json: Json = False) -> None:
-    """Approve the skills that other tools installed, with one question.
+def adopt(
+    no_enable: NoEnable = False, trusted: Trusted = False, full: Full = False, json: Json = False
+) -> None:
+    """Approve and enable the skills that other tools installed, with one question.
 
     Nothing is moved. Where a tool says where a skill came from, verify, outdated and update work on it.
     """
     with installer(trusted=trusted, full=full) as (opened, _):
         adopted = opened.adopt(Path.cwd())
+        found = enabled_skills().manager.list_skills() if adopted.approved else ()
+        names = [item.name for item in adopted]
+        names += [skill.name for skill in found if real_path(skill.skill_path.parent) in adopted.approved]
+        if not no_enable:
+            enable(opened, names)
     if json:
         output.print_json(
             {
@@ -70,6 +79,7 @@ def adopt(trusted: Trusted = False, full: Full = False, json: Json = False) -> N
             output.say(f"Adopted {item.name} from {item.origin}", "green", whole=True)
         for path in adopted.approved:
             output.say(f"Approved {escape_hidden(str(path))}", "green", whole=True)
+        show_use(names)
         for left in adopted.left_out:
             output.remark(f"Left alone {left}", "yellow")
         if not (adopted or adopted.approved or adopted.left_out):
