@@ -91,7 +91,9 @@ def report_of(command: Sequence[str]) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("at_request", [1, 2, 3])
+@pytest.mark.parametrize(
+    "at_request", [2, pytest.param(1, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)]
+)
 def test_wherever_a_run_is_killed_nothing_is_asked_twice_unless_somebody_says_so(
     online: OpenAIServer, sales: Path, at_request: int
 ) -> None:
