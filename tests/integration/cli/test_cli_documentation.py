@@ -30,9 +30,8 @@ def pages_with_sessions() -> list[str]:
 def commands(page: Path) -> list[tuple[str, str]]:
     """Each command of a page with the output it should have."""
     text = "".join(SESSION.findall(page.read_text()))
-    parts = re.split(r"^\$ (.+(?:\n>.*)*)$", text, flags=re.MULTILINE)[1:]
-    lines = [re.sub(r"^> ?", "", part, flags=re.MULTILINE) for part in parts[::2]]
-    return list(zip(lines, parts[1::2], strict=True))
+    parts = re.split(r"^\$ (.+<<'END'\n(?:.*\n)*?END|.+)$", text, flags=re.MULTILINE)[1:]
+    return list(zip(parts[::2], parts[1::2], strict=True))
 
 
 def matches(expected: str, shown: str) -> bool:
