@@ -6,11 +6,11 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
+from skillkit.install.publishing import pack
 from skillkit.install.tree import SkillTree, TreeFile
 from skillkit.registry.access import OPERATOR, Caller, Visibility
 from skillkit.registry.accounts import RateLimits
 from skillkit.registry.app import create_app
-from skillkit.registry.archives import tar_of
 from skillkit.registry.blobs import BlobFolder
 from skillkit.registry.database import Database
 from skillkit.registry.server import Server, ServerSettings
@@ -29,7 +29,7 @@ def skill_files(name: str, text: str = "Do it.", description: str = "", **files:
 
 
 def packed(files: Mapping[str, str]) -> bytes:
-    return tar_of(SkillTree({path: TreeFile(text.encode()) for path, text in files.items()}))
+    return pack(SkillTree({path: TreeFile(text.encode()) for path, text in files.items()}))
 
 
 class Workshop:

@@ -43,8 +43,8 @@ from skillkit.install.proposal import Proposal, ProposedSkill
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import MAX_PREVIOUS, RegistryState, RemovedSkill
 from skillkit.install.results import AddedSkills, Offered, Updated
-from skillkit.install.sources.kinds import parse_source
 from skillkit.install.sources.layout import LeftOut
+from skillkit.install.sources.resolving import resolve_source
 from skillkit.install.sources.source import OpenSource, OpenSources, Source
 from skillkit.install.tree import ANY_SIZE, read_folder
 
@@ -90,7 +90,7 @@ class SkillInstaller(InstallContext):
         `also`. With `everything`, one that cannot be installed is left out with the reason.
         """
         if isinstance(source, str):
-            source = parse_source(source, ref=ref, path=path)
+            source = resolve_source(source, self.access, ref=ref, path=path)
         wanted = Wanted(tuple(skills), everything, chooser)
         with source.open(self.access) as opened:
             fetched = fetch(opened, source.path, wanted, self.limits)
@@ -202,7 +202,7 @@ class SkillInstaller(InstallContext):
     def look(self, source: str | Source, *, ref: str | None = None, path: str | None = None) -> Offered:
         """Return what a source holds, without installing anything."""
         if isinstance(source, str):
-            source = parse_source(source, ref=ref, path=path)
+            source = resolve_source(source, self.access, ref=ref, path=path)
         with source.open(self.access) as opened:
             listing = opened.listing(source.path)
             return Offered(tuple(list_choices(opened, listing.folders)), listing.left_out)

@@ -70,13 +70,13 @@ def _artifact(name: str, tree: SkillTree) -> tuple[str, bytes, str]:
     """The file of a skill beneath the index, its bytes and the type in the index."""
     if set(tree.files) == {SKILL_FILE}:
         return f"{name}/{SKILL_FILE}", tree.skill_file, "skill-md"
-    return f"{name}.tar.gz", _packed(tree), "archive"
+    return f"{name}.tar.gz", pack(tree), "archive"
 
 
-def _packed(tree: SkillTree) -> bytes:
+def pack(tree: SkillTree) -> bytes:
     """The files as .tar.gz, the same bytes each time, so that an unchanged skill keeps its digest."""
     plain = io.BytesIO()
-    with tarfile.open(fileobj=plain, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+    with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for path, file in sorted(tree.files.items()):
             info = tarfile.TarInfo(path)
             info.size = len(file.content)

@@ -1,9 +1,7 @@
 """The archives that clients install from, and the sum by which clawhub knows a set of files."""
 
-import gzip
 import hashlib
 import io
-import tarfile
 import zipfile
 
 from skillkit.install.tree import SkillTree
@@ -13,18 +11,6 @@ _PUNCTUATION = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$"
 _PLACE = {
     letter: number for number, letter in enumerate(_PUNCTUATION + "0123456789abcdefghijklmnopqrstuvwxyz")
 }
-
-
-def tar_of(tree: SkillTree) -> bytes:
-    """The files as .tar.gz, the same bytes each time."""
-    plain = io.BytesIO()
-    with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for path, file in sorted(tree.files.items()):
-            info = tarfile.TarInfo(path)
-            info.size = len(file.content)
-            info.mode = 0o755 if file.executable else 0o644
-            archive.addfile(info, io.BytesIO(file.content))
-    return gzip.compress(plain.getvalue(), mtime=0)
 
 
 def zip_of(tree: SkillTree) -> bytes:

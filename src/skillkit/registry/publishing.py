@@ -9,10 +9,11 @@ from skillkit.core.codec import encode
 from skillkit.core.limits import DOWNLOAD_BYTES
 from skillkit.install.capabilities import Capabilities
 from skillkit.install.exceptions import InstallError
+from skillkit.install.publishing import pack
 from skillkit.install.sources.unpack import unpack
 from skillkit.install.tree import SkillTree, TreeFile, TreeLimits, refuse_large
 from skillkit.registry.access import ANYBODY, PUBLISH, Caller, Grant, State, Visibility
-from skillkit.registry.archives import fingerprint, tar_of, zip_of
+from skillkit.registry.archives import fingerprint, zip_of
 from skillkit.registry.checks import NEIGHBOURS, CheckedSkill, Neighbour, check_tree, growth, route
 from skillkit.registry.database import Database, Row
 from skillkit.registry.exceptions import ConflictError, ForbiddenError, RejectedError
@@ -124,7 +125,7 @@ class Publisher:
     ) -> Publication:
         registry, title = self.registry, f"{owner['name']}/{checked.name}"
         routing = route(checked, title, self._neighbours(owner, checked))
-        tar, zipped = tar_of(checked.tree), zip_of(checked.tree)
+        tar, zipped = pack(checked.tree), zip_of(checked.tree)
         header = header_version(str(checked.metadata.version or ""))
         existing = self._existing(owner, checked, wanted or header)
         if existing is not None:

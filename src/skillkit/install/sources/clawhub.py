@@ -2,17 +2,20 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 from urllib.parse import urlencode
 
 from skillkit.core.foreign_json import parse_json
 from skillkit.install.exceptions import NetworkError, SourceError
 from skillkit.install.sources.files import OpenFiles
+from skillkit.install.sources.layout import Listing
 from skillkit.install.sources.package import checked_text
-from skillkit.install.sources.source import Access, OpenSource, Source, check_address
+from skillkit.install.sources.source import Access, OpenOneByOne, OpenSource, Source, check_address
+from skillkit.install.tree import SkillTree, TreeFile, TreeLimits
 
 REGISTRY = "https://clawhub.ai"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -22,6 +25,36 @@ _TEXT = re.compile(
 )
 _MEANING = "the name of a skill or a version"
 _LATEST = "latest"
+
+
+class OpenRelease(OpenOneByOne):
+    """A version of a registry, which is downloaded when its files are wanted."""
+
+    def __init__(
+        self, followed: Source, files: Callable[[], dict[str, TreeFile]], version: str, notes: tuple[str, ...]
+    ) -> None:
+        self.followed, self.revision, self.notes = followed, version, notes
+        self._fetch = files
+
+    @cached_property
+    def _files(self) -> OpenFiles:
+        return OpenFiles(self.followed, self._fetch(), self.revision, self.notes)
+
+    def listing(self, start: str = "") -> Listing:
+        return self._files.listing(start)
+
+    def headers(self, paths: Sequence[str]) -> list[bytes]:
+        return self._files.headers(paths)
+
+    def read_one(self, path: str, limits: TreeLimits) -> SkillTree:
+        return self._files.read_one(path, limits)
+
+    def read_file(self, path: str) -> bytes | None:
+        return self._files.read_file(path)
+
+    def holds(self, path: str, tree: SkillTree) -> bool:
+        """Asked of another version than the installed one: a registry never gives two to the same files."""
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +110,11 @@ class ClawHubSource(Source):
         page = download(f"{self.registry}/api/v1/skills/{self.slug}{asked}", access)
         version, notes = self._newest(page)
         query = urlencode({"slug": self.slug, **owner, "version": version})
-        data = download(f"{self.registry}/api/v1/download?{query}", access)
-        yield OpenFiles(self, unpack(data, str(self)), version, notes)
+
+        def files() -> dict[str, TreeFile]:
+            return unpack(download(f"{self.registry}/api/v1/download?{query}", access), str(self))
+
+        yield OpenRelease(self, files, version, notes)
 
     def _newest(self, page: bytes) -> tuple[str, tuple[str, ...]]:
         """The version to fetch, and what the registry says about the skill."""
@@ -94,5 +130,5 @@ class ClawHubSource(Source):
         if self.version != _LATEST:
             return self.version, notes
         if not newest:
-            raise NetworkError(f"{self} has no version")
+            raise SourceError(f"{self} has no published version: its registry says so")
         return checked_text(_VERSION, newest, _MEANING), notes

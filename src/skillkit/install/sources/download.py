@@ -2,7 +2,7 @@
 
 An address that the user typed may be anywhere. One that a remote document names, be it an index, a
 marketplace or a redirect, must be public, or on the host and port of the document itself. Bytes, time and
-redirects are bounded; no credential is ever sent.
+redirects are bounded. The only credential is the token that the user has set for exactly this server.
 """
 
 import http.client
@@ -17,9 +17,10 @@ from urllib.parse import urljoin, urlsplit
 
 from skillkit.core.hosts import HTTP, HTTPS
 from skillkit.core.limits import DOWNLOAD_BYTES, REDIRECTS
-from skillkit.core.text import escape_hidden
+from skillkit.core.text import escape_hidden, one_line
 from skillkit.core.threads import in_time
 from skillkit.install.exceptions import NetworkError, NotThereError, SourceError
+from skillkit.install.sources.registry_token import registry_token, token_name
 from skillkit.install.sources.source import LOOPBACK, Access, check_address
 from skillkit.scripts.network.addresses import RefusedAddressError, connect_to, is_public, resolve
 
@@ -27,6 +28,8 @@ _CHUNK = 64 * 1024
 _SILENCE = 30.0
 """Seconds without a byte after which a server is given up."""
 _POLL = 0.05
+_SAID = 500
+"""Bytes of an error that are shown."""
 _MOVED = frozenset({301, 302, 303, 307, 308})
 _PORTS = {"https": HTTPS, "http": HTTP, "ssh": 22}
 
@@ -105,16 +108,26 @@ class _Exchange:
     def ask(self, limit: int) -> bytes | str:
         """Return the bytes, or where the server says they are."""
         opener = urllib.request.build_opener(_NoRedirects, _Opener(self))
-        request = urllib.request.Request(self._url, headers={"User-Agent": "skillkit"})
+        headers = {"User-Agent": "skillkit"}
+        own = not self._named_by or self._host == _place(self._named_by)
+        if own and (token := registry_token(self._url)):
+            headers["Authorization"] = f"Bearer {token}"
+        request = urllib.request.Request(self._url, headers=headers)
         try:
             with opener.open(request, timeout=min(_SILENCE, self._access.timeout)) as answer:
                 return self._read(answer, limit)
         except urllib.error.HTTPError as error:
+            said = error.read(_SAID).decode("utf-8", "replace") if error.code == 410 else ""
             error.close()
             if error.code in _MOVED and (place := error.headers.get("Location")):
                 return str(place)
             if error.code in (404, 410):
-                raise NotThereError(f"{self._shown} is not there ({error.code})") from error
+                why = f": {one_line(said)}" if said else ""
+                raise NotThereError(f"{self._shown} is not there ({error.code}){why}") from error
+            if error.code in (401, 403) and (name := token_name(self._url)):
+                raise NetworkError(
+                    f"{self._shown} answered {error.code}. If it needs a token: agent secret set {name}"
+                ) from error
             raise NetworkError(f"{self._shown} answered {error.code}") from error
         except (urllib.error.URLError, HTTPException, OSError) as error:
             self.check()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 from urllib.parse import urlsplit
 
+from skillkit.core.text import escape_hidden
 from skillkit.install.sources.source import Access, OpenSource, Source, check_address
 
 _FOLDERS = ("/.well-known/agent-skills", "/.well-known/skills")
@@ -46,7 +47,8 @@ class SiteSource(Source):
 
     @property
     def location(self) -> str:
-        return self.url
+        """The address; one with a path has the folder behind it that tells it from a repository."""
+        return self.url + _FOLDERS[0] if urlsplit(self.url).path.strip("/") else self.url
 
     @property
     def follows(self) -> str:
@@ -54,6 +56,13 @@ class SiteSource(Source):
 
     def fixed(self, revision: str | None) -> "SiteSource":
         return self
+
+    @property
+    def root_name(self) -> str:
+        return self.url.rstrip("/").rpartition("/")[2]
+
+    def __str__(self) -> str:
+        return escape_hidden(self.url + (f" ({self.path})" if self.path else ""))
 
     @contextmanager
     def open(self, access: Access) -> Iterator[OpenSource]:

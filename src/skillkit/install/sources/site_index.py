@@ -25,6 +25,7 @@ INDEXES = ("/.well-known/agent-skills/index.json", "/.well-known/skills/index.js
 _ARCHIVES = (".zip", ".tar.gz", ".tgz")
 _PLACES = ("url", "path", "href", "location", "skill")
 _OTHER_FORMAT = "the site's index does not follow the format 0.2.0; it was read as well as it could be"
+_VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]{0,99}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -40,6 +41,10 @@ class SiteSkill:
     """Of the older form: beneath the folder of that name."""
     digest: str = ""
     """`sha256:…` of what is at `url`; empty when the site gives none."""
+    version: str = ""
+    """Of a registry, which never changes what has a number."""
+    tree: str = ""
+    """`sha256:…` of the files, as a registry gives it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +100,15 @@ def _entry(entry: Any, number: int, url: str) -> SiteSkill | LeftOut:
     address = _address(entry, files, url)
     digest = _digest(entry)
     if address and digest is not None:
-        return SiteSkill(name, description, address, digest=digest)
+        version, tree = entry.get("version"), entry.get("treeDigest")
+        return SiteSkill(
+            name,
+            description,
+            address,
+            digest=digest,
+            version=version if isinstance(version, str) and _VERSION.fullmatch(version) else "",
+            tree=tree if isinstance(tree, str) else "",
+        )
     kind = escape_hidden(str(entry.get("type")))[:40]
     reason = "its digest is none" if digest is None else f"the index does not say where it is (type {kind})"
     if odd := other_spelling(files):
@@ -145,7 +158,9 @@ class OpenSite(OpenOneByOne):
         self._access = access
         self._url, data = _first_index(url, access)
         self._index = read_index(data, self._url)
-        self.revision = f"sha256:{hashlib.sha256(data).hexdigest()}"
+        versions = [skill.version for skill in self._index.skills.values()]
+        whole = f"sha256:{hashlib.sha256(data).hexdigest()}"
+        self.revision = versions[0] if len(versions) == 1 and versions[0] else whole
         self.notes = self._index.notes
 
     def listing(self, start: str = "") -> Listing:
@@ -184,6 +199,13 @@ class OpenSite(OpenOneByOne):
             yield from unpack(data, escape_hidden(skill.url)).items()
         else:
             yield SKILL_FILE, TreeFile(data)
+
+    def holds(self, path: str, tree: SkillTree) -> bool:
+        """Whether the files are the same; a registry says so in its index, and nothing is downloaded."""
+        skill = self._index.skills.get(path)
+        if skill is not None and skill.tree:
+            return skill.tree == tree.digest.digest
+        return super().holds(path, tree)
 
     def notes_on(self, path: str) -> tuple[str, ...]:
         skill = self._index.skills[path]
