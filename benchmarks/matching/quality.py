@@ -16,7 +16,7 @@ from benchmarks.measure import table as print_table
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.catalogue import CatalogueStyle, render_catalogue
 from skillkit.disclosure.notes import nearby
-from skillkit.disclosure.offer_matcher import RANKED, nearest, worth_naming
+from skillkit.disclosure.offer import RANKED, nearest, worth_naming
 from skillkit.disclosure.provider import nearby_budget
 from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.matching import Match, MatchingSettings, Mode, SkillMatcher

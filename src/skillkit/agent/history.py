@@ -31,7 +31,6 @@ class ConversationKeeper(Protocol):
     """What the history needs of the running agent."""
 
     conversation: SavedConversation
-    client: Any
 
     @property
     def skills(self) -> "ProgramSkills": ...
@@ -54,7 +53,7 @@ class ConversationHistory(HistoryProvider):
         self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
     ) -> list[Message]:
         sent = [Message.from_dict(message) for message in self.runtime.messages_to_send()]
-        return await self.runtime.skills.extend_history(sent, self.runtime.client)
+        return await self.runtime.skills.extend_history(sent)
 
     async def save_messages(
         self,

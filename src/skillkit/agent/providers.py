@@ -9,9 +9,9 @@ PROVIDERS = Extensions(
         "local": "skillkit.agent.local.provider:LocalProvider",
         "openai": "skillkit.agent.models.openai:OpenAIProvider",
         "anthropic": "skillkit.agent.models.anthropic:AnthropicProvider",
-        "azure": "skillkit.agent.models.azure:AzureProvider",
+        "azure": "skillkit.agent.models.openai:AzureProvider",
         "gemini": "skillkit.agent.models.gemini:GeminiProvider",
-        "ollama": "skillkit.agent.models.ollama:OllamaProvider",
+        "ollama": "skillkit.agent.models.openai:OllamaProvider",
     },
 )
 SHIPPED = ", ".join(PROVIDERS.shipped)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from skillkit.agent.approvals import Approvals, Ask
 from skillkit.agent.compaction import SHARE_OF_CONTEXT, Compaction, compact, tokens_of
-from skillkit.agent.conversations import ConversationStore, SavedConversation
+from skillkit.agent.conversations import ConversationStore, SavedConversation, UnsavedTurn
 from skillkit.agent.exceptions import UnfinishedAnswerError
 from skillkit.agent.hello import HelloTools
 from skillkit.agent.instructions import BRIEF_INSTRUCTIONS, INSTRUCTIONS
@@ -18,13 +18,12 @@ from skillkit.agent.models.provider import UNAIDED, ChatProvider, ready
 from skillkit.agent.named_files import find_named_files
 from skillkit.agent.settings import Settings, SettingsFile
 from skillkit.agent.telemetry import Step, Trace
-from skillkit.agent.unfinished import UnsavedTurn
 from skillkit.core.authority import Requester
 from skillkit.core.disk import agent_home
+from skillkit.core.events import NO_TURN, ConversationTurn
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import Severity
 from skillkit.core.threads import in_daemon_thread
-from skillkit.core.turn import NO_TURN, ConversationTurn
 from skillkit.disclosure import Disclosure
 from skillkit.install.enabled import EnabledSkills
 
@@ -80,7 +79,6 @@ class AgentRuntime:
         self.memory = memory
         self.ask = ask
         """Asks the user about scripts; None where nobody can be asked."""
-        """Asks about the program's own tools while a skill in use does not declare them."""
         self.observers = observers
         self.client = client
         """A chat client of the provider that is loaded already."""
@@ -265,9 +263,8 @@ class AgentRuntime:
     def _build(self) -> "Agent[Any]":
         from agent_framework import Agent
 
+        from skillkit.agent.guard import TurnLimits, describe_tool_errors
         from skillkit.agent.history import ConversationHistory, FinishedCalls
-        from skillkit.agent.tool_errors import describe_tool_errors
-        from skillkit.agent.turn_limits import TurnLimits
 
         skills = self.skills
         providers: list[Any] = [ConversationHistory(self), skills]
@@ -292,11 +289,9 @@ class AgentRuntime:
         return self._agent
 
     def _watchers(self) -> list[Any]:
-        """What traces, limits and repeats the requests of the agent, and of skills that run beside it."""
+        """What traces and limits the requests of the agent, and of skills that run beside it."""
+        from skillkit.agent.guard import ToolErrors, WholeResponses
         from skillkit.agent.middleware import RequestTracer, ToolTracer
-        from skillkit.agent.retries import RetryingRequests
-        from skillkit.agent.tool_errors import ToolErrors
-        from skillkit.agent.whole_responses import WholeResponses
 
         return [
             WholeResponses(self.provider),
@@ -304,7 +299,6 @@ class AgentRuntime:
             ToolTracer(self.trace, self.observers.activity),
             ToolErrors(),
             self._limits,
-            RetryingRequests(self.provider.name, self.observers.problem),
         ]
 
     def _build_skills(self) -> "ProgramSkills":

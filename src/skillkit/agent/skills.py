@@ -10,10 +10,9 @@ from skillkit.agent.approvals import Approvals, Ask, Decision, ScriptQuestion
 from skillkit.agent.script_answers import ShownOutputs, find_remedy
 from skillkit.core.authority import Authority, Requester
 from skillkit.core.digest_memo import tree_digests
-from skillkit.core.events import NO_JOURNAL, Event, Json, Kind
+from skillkit.core.events import NO_JOURNAL, Event, Json, Kind, in_turn
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
-from skillkit.core.turn import in_turn
 from skillkit.disclosure import (
     Disclosure,
     DisclosureSettings,
@@ -138,10 +137,10 @@ class ProgramSkills(SkillsContextProvider):
     def visible_messages(self, agent: SupportsAgentRun, context: ChatContext) -> Sequence[object] | None:
         return [*self.history(), *context.messages]
 
-    async def extend_history(self, messages: list[Message], client: object) -> list[Message]:
-        """The earlier messages of a request to `client` with the texts of skills among them."""
+    async def extend_history(self, messages: list[Message]) -> list[Message]:
+        """The earlier messages of a request with the texts of skills among them."""
         insertions = await self.conversation({}).insertions(messages, elsewhere=True)
-        return show_files(with_insertions(messages, insertions, as_message), client)
+        return show_files(with_insertions(messages, insertions, as_message))
 
     async def disclose(self, conversation: Conversation, messages: Sequence[Message]) -> Disclosure:
         disclosed = await conversation.adisclose([*self.history(), *messages], elsewhere=True)

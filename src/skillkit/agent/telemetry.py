@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from skillkit.core.events import NO_JOURNAL, Event, Json, Kind, Writer
-from skillkit.core.turn import NO_TURN, ConversationTurn
+from skillkit.core.events import NO_JOURNAL, NO_TURN, ConversationTurn, Event, Json, Kind, Writer
 from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.journal.sensitive import Secrets, described, sensitive_data_enabled
 

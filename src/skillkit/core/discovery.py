@@ -24,8 +24,8 @@ from skillkit.core.exceptions import (
     SkillsUseError,
 )
 from skillkit.core.header import FIRST_READ, HEAD_BYTES, split
+from skillkit.core.lazy_names import older_names
 from skillkit.core.models import SkillMetadata, SkillSource, SourceType
-from skillkit.core.older_names import older_names
 from skillkit.core.parser import SkillParser
 from skillkit.core.plugins import MANIFEST, PluginManifest, parse_plugin_manifest
 from skillkit.core.text import escape_hidden, has_control

@@ -1,10 +1,12 @@
-"""An event: one thing that happened to a skill, as plain data."""
+"""An event: one thing that happened to a skill, as plain data, and the turn that it belongs to."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -91,3 +93,29 @@ class NoJournal:
 
 
 NO_JOURNAL = NoJournal()
+
+
+class ConversationTurn(NamedTuple):
+    """A conversation and the number of the user's message in it."""
+
+    conversation: str = ""
+    turn: int = 0
+
+
+NO_TURN = ConversationTurn()
+_current: ContextVar[ConversationTurn] = ContextVar("skillkit.core.events", default=NO_TURN)
+
+
+def current_turn() -> ConversationTurn:
+    """Return the turn of the call that is running."""
+    return _current.get()
+
+
+@contextmanager
+def in_turn(conversation: str, turn: int) -> Iterator[None]:
+    """Let everything that is recorded inside belong to a turn, threads and tasks it starts included."""
+    token = _current.set(ConversationTurn(conversation, turn))
+    try:
+        yield
+    finally:
+        _current.reset(token)

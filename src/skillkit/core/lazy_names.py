@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used."""
+"""Names of a package that are imported when they are first used, and where older programs look for them."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -14,3 +14,20 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], object
         return getattr(import_module(f"{package}.{modules[name]}"), name)
 
     return find
+
+
+_NOW_IN = {
+    "discovery": {"compat": "SkillDiscovery"},
+    "models": {"cache": "CacheStats ContentCache", "skill": "Skill"},
+    "parser": {"plugins": "MAX_MANIFEST_SIZE parse_plugin_manifest"},
+    "processors": {
+        "compat": "ArgumentSubstitutionProcessor BaseDirectoryProcessor CompositeProcessor ContentProcessor "
+        "normalize_arguments"
+    },
+}
+
+
+def older_names(module: str) -> Callable[[str], object]:
+    """The `__getattr__` of `module`: its older names, imported when they are asked for."""
+    package, _, name = module.rpartition(".")
+    return lazy_names(package, _NOW_IN[name])

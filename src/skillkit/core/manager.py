@@ -29,13 +29,12 @@ from skillkit.core.models import (
 )
 from skillkit.core.packages import missing_packages
 from skillkit.core.parser import SkillParser
-from skillkit.core.processors import checked, note_suspicious, render
+from skillkit.core.processors import SESSION_ID, Surroundings, checked, note_suspicious, render
 from skillkit.core.resources import Resource, ResourcePage
 from skillkit.core.scanning import DiagnosticLog, SkillFilters, scan, skill_filter
 from skillkit.core.skill import Skill, read_document
 from skillkit.core.skill_index import SkillIndex
 from skillkit.core.sources import Folder, build_sources, project_root
-from skillkit.core.substitution import SESSION_ID, Surroundings
 from skillkit.core.threads import in_thread
 from skillkit.core.toolbox import Toolbox, toolbox_for
 from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS

@@ -6,8 +6,8 @@ from enum import Enum
 from pathlib import Path
 
 from skillkit.core.diagnostics import Diagnostic, Severity
+from skillkit.core.lazy_names import older_names
 from skillkit.core.names import canonical_name, refusal
-from skillkit.core.older_names import older_names
 from skillkit.core.plugins import PluginManifest
 from skillkit.core.text import escape_hidden
 

@@ -27,9 +27,9 @@ from skillkit.core.fields import (
     unknown_field,
 )
 from skillkit.core.header import FIRST_READ, HEAD_BYTES, MAX_HEADER_BYTES, Split, load, split
+from skillkit.core.lazy_names import older_names
 from skillkit.core.models import NO_REQUIREMENTS, SkillMetadata, SkillSource
 from skillkit.core.names import canonical_name, deviation, mended, refusal
-from skillkit.core.older_names import older_names
 from skillkit.core.recovery import UNREADABLE, first_heading, quoted_values, readable_fields
 from skillkit.core.simple_header import Field
 from skillkit.core.text import escape_hidden, has_hidden, texts_in

@@ -10,9 +10,8 @@ from skillkit.core.exceptions import ContentLoadError
 from skillkit.core.header import split
 from skillkit.core.models import SkillMetadata
 from skillkit.core.parser import SkillParser
-from skillkit.core.processors import render
+from skillkit.core.processors import Surroundings, render
 from skillkit.core.sources import project_root
-from skillkit.core.substitution import Surroundings
 from skillkit.core.threads import in_thread
 
 

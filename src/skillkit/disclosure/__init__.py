@@ -1,18 +1,17 @@
 """What the model sees: catalogue, envelope, budget, session memory, the neutral tools."""
 
+import warnings
 from typing import TYPE_CHECKING
 
 from skillkit.core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from skillkit.disclosure.analytics import MatchAnalytics, MatchRecord, SkillMatches
     from skillkit.disclosure.catalogue import Catalogue, CatalogueStyle, render_catalogue
-    from skillkit.disclosure.compaction import CompactionPlan, plan_compaction
     from skillkit.disclosure.cost import CostReport, SkillCost, cost_report
     from skillkit.disclosure.disclosed import Disclosure, TokenUse
     from skillkit.disclosure.exceptions import SessionDataError, SkillRefusedError
-    from skillkit.disclosure.matches import Matcher, RememberingMatcher
-    from skillkit.disclosure.placement import Insertion, with_insertions
+    from skillkit.disclosure.offer import Matcher
+    from skillkit.disclosure.placement import CompactionPlan, Insertion, plan_compaction, with_insertions
     from skillkit.disclosure.provider import SkillContextProvider
     from skillkit.disclosure.session import Activation, Origin, SkillSession
     from skillkit.disclosure.settings import DisclosureSettings, FallbackMode
@@ -34,15 +33,11 @@ __all__ = [
     "FallbackMode",
     "Insertion",
     "Match",
-    "MatchAnalytics",
-    "MatchRecord",
     "Matcher",
     "Origin",
-    "RememberingMatcher",
     "SessionDataError",
     "SkillContextProvider",
     "SkillCost",
-    "SkillMatches",
     "SkillRefusedError",
     "SkillSession",
     "TokenCounter",
@@ -57,17 +52,15 @@ __all__ = [
     "with_insertions",
 ]
 
-__getattr__ = lazy_names(
+_find = lazy_names(
     __name__,
     {
-        "analytics": "MatchAnalytics MatchRecord SkillMatches",
         "catalogue": "Catalogue CatalogueStyle render_catalogue",
-        "compaction": "CompactionPlan plan_compaction",
         "cost": "CostReport SkillCost cost_report",
         "disclosed": "Disclosure TokenUse",
         "exceptions": "SessionDataError SkillRefusedError",
-        "matches": "Match Matcher RememberingMatcher",
-        "placement": "Insertion with_insertions",
+        "offer": "Match Matcher",
+        "placement": "CompactionPlan Insertion plan_compaction with_insertions",
         "provider": "SkillContextProvider",
         "session": "Activation Origin SkillSession",
         "settings": "DisclosureSettings FallbackMode",
@@ -76,3 +69,13 @@ __getattr__ = lazy_names(
         "tools": "Effect Tool ToolSource",
     },
 )
+
+
+def __getattr__(name: str) -> object:
+    if name == "MatchAnalytics":
+        from skillkit.journal.usage import UsageCounter
+
+        replacement = "skillkit.journal.usage.UsageCounter counts the events of a journal"
+        warnings.warn(f"MatchAnalytics is gone in 0.7: {replacement}", DeprecationWarning, stacklevel=2)
+        return UsageCounter
+    return _find(name)

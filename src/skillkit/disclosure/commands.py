@@ -9,9 +9,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from threading import Lock
 
-from skillkit.core.commands import COMMAND, FILE, commands_in, files_in
 from skillkit.core.models import SkillMetadata
-from skillkit.core.substitution import Surroundings, replace_placeholders
+from skillkit.core.processors import COMMAND, FILE, Surroundings, commands_in, files_in, replace_placeholders
 
 RunCommand = Callable[[SkillMetadata, str], tuple[bool, str]]
 """Run a command of a skill's instructions; return whether it ran, and its output or the reason."""

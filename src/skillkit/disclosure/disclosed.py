@@ -1,7 +1,9 @@
-"""What one request is given: instructions, insertions, tools, the skills that matched, and the price."""
+"""What one request is given: instructions, insertions, tools, matches, the price and the choice of model."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
+from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.placement import Insertion
 from skillkit.disclosure.tools import Tool
 from skillkit.matching import Match
@@ -58,3 +60,27 @@ class Disclosure:
         return "\n\n".join(
             part for part in (self.instructions, *(each.text for each in self.insertions)) if part
         )
+
+
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """What skills ask for; None leaves what the program has chosen."""
+
+    model: str | None = None
+    """As the author wrote it: `haiku`, or the name of a model of some service."""
+    effort: str | None = None
+    """One of EFFORTS."""
+
+
+def choice_of(skills: Iterable[SkillMetadata | None]) -> ModelChoice:
+    """What the first of `skills` that asks for a model, and for an effort, asks for."""
+    model = effort = None
+    for skill in skills:
+        if skill is not None:
+            wanted = (skill.effort or "").lower()
+            model = model or (None if skill.model in (None, "", "inherit") else skill.model)
+            effort = effort or (wanted if wanted in EFFORTS else None)
+    return ModelChoice(model, effort)

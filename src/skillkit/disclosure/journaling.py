@@ -4,11 +4,10 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from skillkit.core.events import Event, Json, Kind, Writer
+from skillkit.core.events import Event, Json, Kind, Writer, in_turn
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
-from skillkit.core.turn import in_turn
 from skillkit.disclosure.activator import Delivery
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.disclosed import TokenUse

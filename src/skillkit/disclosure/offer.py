@@ -1,10 +1,12 @@
-"""What a manager offers to models at this moment, rendered once until it changes."""
+"""What a manager offers to models at this moment, and which of it fits a request."""
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from threading import RLock
+from typing import Protocol
 
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
@@ -21,6 +23,13 @@ from skillkit.disclosure.files_in_play import counts, note_files
 from skillkit.disclosure.messages import Messages
 from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tokens import TokenCounter
+from skillkit.matching import Match
+
+NEAREST = 20
+"""Skills that are named with a request, and written into the journal, beside those that matched."""
+RANKED = NEAREST + 8
+"""Asked of the matcher, so that active skills and copies of one another leave enough to name."""
+_WORTH_NAMING, _USUAL_SIZE = 0.004, 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,3 +149,99 @@ class Offers:
             if self.style is CatalogueStyle.LOCATION:
                 digest.update(os.fsencode(skill.skill_path) + b"\0")
         return digest.hexdigest()
+
+
+class Matcher(Protocol):
+    """What disclosure needs of `skillkit.matching.SkillMatcher`, or of another engine in its place."""
+
+    def update(self, skills: Iterable[SkillMetadata]) -> None:
+        """Make the library exactly these skills."""
+
+    def match(self, request: str, limit: int | None = None) -> Sequence[Match]:
+        """The skills that fit, best first; empty when none does."""
+
+    def rank(self, request: str, limit: int = 10) -> Sequence[Match]:
+        """The nearest skills, whether or not they are near enough to match."""
+
+
+def worth_naming(skills: int) -> float:
+    """The confidence below which a skill is not even named, in a library of so many.
+
+    The line rises with the library, and with it a skill that is as near as before has less confidence.
+    """
+    return _WORTH_NAMING * float((_USUAL_SIZE / max(skills, _USUAL_SIZE)) ** 0.25)
+
+
+def nearest(ranked: Iterable[Match], active: Iterable[SkillMetadata], floor: float) -> list[Match]:
+    """Return what is worth a line of what a matcher ranked, beside the skills in use."""
+    said = {skill.description for skill in active}
+    near: list[Match] = []
+    for match in ranked:
+        named = match.skill.description in said  # a copy under another name would say nothing more
+        if match.reasons and match.score >= floor and not named:
+            said.add(match.skill.description)
+            near.append(match)
+    return near[:NEAREST]
+
+
+class OfferMatcher:
+    """Keeps a matcher filled with what is on offer; what is not on offer is never returned."""
+
+    def __init__(self, matcher: Matcher | None = None) -> None:
+        """Without a `matcher`, one of words is made at the first request."""
+        self._matcher = matcher
+        self._library: tuple[SkillMetadata, ...] | None = None
+        self._filling: Future[None] = Future()
+        self._lock = RLock()
+
+    def filled(self, offer: Offer) -> Matcher:
+        """Return the matcher, made and filled when it is first needed."""
+        with self._lock:
+            if self._matcher is None:
+                from skillkit.matching import SkillMatcher  # not before something is matched
+
+                self._matcher = SkillMatcher()
+            matcher, filling = self._matcher, self._filling
+            begun = offer.library is self._library
+            if not begun:
+                filling = self._filling = Future()
+                self._library = offer.library
+        if not begun:  # without the lock: an index takes its time
+            try:
+                matcher.update(offer.library)
+            except BaseException as error:
+                with self._lock:
+                    self._library = None
+                filling.set_exception(error)
+                raise
+            filling.set_result(None)
+        filling.result()
+        return matcher
+
+    def match(self, request: str, offer: Offer, limit: int) -> list[Match]:
+        """Return the skills that fit, best first."""
+        found = self.filled(offer).match(request, limit + len(offer.waiting))
+        return [match for match in found if offer.admits(match.skill)][:limit]
+
+    def rank(self, request: str, offer: Offer) -> list[Match]:
+        """Return the nearest skills, whether or not they are near enough to match."""
+        found = self.filled(offer).rank(request, RANKED + len(offer.waiting))
+        return [match for match in found if offer.admits(match.skill)]
+
+    def near(
+        self, request: str, offer: Offer, active: Iterable[SkillMetadata], limit: int
+    ) -> tuple[Match, ...]:
+        """Return the nearest skills beside those in use, as far as there is a reason to name them."""
+        near = nearest(self.rank(request, offer), active, worth_naming(len(offer.library)))
+        return tuple(near[:limit])
+
+    def line(self, offer: Offer) -> float | None:
+        """Return the score from which a skill counts as matched, where the engine has one."""
+        line = getattr(self.filled(offer), "threshold", None)
+        return line if isinstance(line, float) else None
+
+    def prepare(self, offer: Offer) -> None:
+        """Fill the matcher, and let an engine that has something to prepare do it now."""
+        prepare = getattr(self.filled(offer), "prepare", None)
+        if prepare is not None:
+            prepare()

@@ -1,4 +1,7 @@
-"""Where the texts of skills stand among the messages of a request: nothing before them is ever rewritten."""
+"""Where the texts of skills stand among the messages, and which of them a shortened conversation has lost.
+
+Nothing before them is ever rewritten.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -6,6 +9,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TypeVar
 
+from skillkit.disclosure import notes
+from skillkit.disclosure.activator import Activator, Delivery
+from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.fence import carries
 from skillkit.disclosure.messages import Messages, as_messages, role_of, text_of, user_text
 from skillkit.disclosure.session import SkillSession
@@ -89,3 +95,88 @@ def with_insertions(
     for insertion in reversed(list(insertions)):
         extended.insert(insertion.place, make(insertion))
     return extended
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPlan:
+    """Positions in the messages, and the skills whose text is gone."""
+
+    keep: tuple[int, ...]
+    """Messages with the text of an active skill: summarise around them."""
+    superseded: tuple[int, ...]
+    """Messages whose only skill text was replaced or put aside: these can go first."""
+    missing: tuple[str, ...]
+    """Active skills whose text has no place any more: the result of the tool call that loaded it, or the
+    message of the user after which it stood, is no longer there."""
+
+
+def plan_compaction(messages: Messages, session: SkillSession) -> CompactionPlan:
+    """What a compaction of `messages` must know about skills.
+
+    Text counts by the nonce of its fence, so that nothing else in a message can claim to be kept.
+    """
+    texts = [text_of(message) for message in as_messages(messages)]
+    current = {activation.nonce: activation for activation in session.active}
+    past = session.superseded()
+    keep: list[int] = []
+    superseded: list[int] = []
+    seen: set[str] = set()
+    for index, text in enumerate(texts):
+        carried = [nonce for nonce in current if carries(text, nonce)]
+        seen.update(carried)
+        if carried:
+            keep.append(index)
+        elif any(carries(text, nonce) for nonce in past):
+            superseded.append(index)
+    places = user_places(messages)
+    missing = tuple(
+        activation.skill_id
+        for nonce, activation in current.items()
+        if nonce not in seen and (activation.in_messages or activation.anchor not in {"", *places})
+    )
+    return CompactionPlan(tuple(keep), tuple(superseded), missing)
+
+
+def recover(
+    messages: Messages, session: SkillSession, max_active: int, remarks: list[str], *, whole_history: bool
+) -> None:
+    """Bring back texts that a shortened conversation has lost, the ones used last first."""
+    if whole_history:
+        for lost in plan_compaction(messages, session).missing:
+            session.bring_back(lost)
+    places = user_places(messages)
+    held = [activation for activation in session.active if not activation.in_messages]
+    displaced = {activation.skill_id for activation in held if activation.anchor not in places}
+    displaced -= session.pinned
+    unused = session.only_by_score()
+    oldest_first = [identity for identity in session.least_recent() if identity in displaced]
+    oldest_first.sort(key=lambda identity: identity not in unused)
+    aside = oldest_first[: max(0, len(held) - max_active)]
+    for identity in aside:
+        session.deactivate(identity)
+    if aside:
+        remarks.append(notes.put_aside(aside))
+
+
+def texts_in_use(
+    activator: Activator, session: SkillSession, delivered: dict[str, Delivery], remarks: list[str]
+) -> dict[str, str]:
+    """Return the texts of active skills that no tool call has brought; what may no longer be used goes.
+
+    `delivered` are the texts that this request has rendered already.
+    """
+    texts = {}
+    for activation in session.active:
+        identity = activation.skill_id
+        ready = delivered.get(identity)
+        try:
+            if activation.in_messages:
+                activator.usable(identity, session)
+            elif ready is not None and ready.activation.nonce == activation.nonce:
+                texts[identity] = ready.text
+            else:
+                texts[identity] = activator.deliver(identity, "", session, activation.origin).text
+        except SkillRefusedError as refused:
+            session.deactivate(identity)
+            remarks.append(notes.withdrawn(identity, refused.code))
+    return texts

@@ -15,27 +15,27 @@ from skillkit.core.manager import SkillManager
 from skillkit.core.models import InitMode, SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.disclosure import notes
-from skillkit.disclosure.activator import Activator, Delivery
-from skillkit.disclosure.analytics import MatchAnalytics
+from skillkit.disclosure.activator import Activator, Delivery, SkillStarter
 from skillkit.disclosure.catalogue import Catalogue, CatalogueStyle, Rank, by_distance, skill_id
 from skillkit.disclosure.commands import RunCommand
-from skillkit.disclosure.disclosed import Disclosure, TokenUse
+from skillkit.disclosure.disclosed import Disclosure, ModelChoice, TokenUse, choice_of
 from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.files_in_play import named_files
 from skillkit.disclosure.journaling import Journaled, OfferLog, activation_event, match_event, token_event
-from skillkit.disclosure.matches import Matcher
 from skillkit.disclosure.messages import Messages, View, latest_user_text
-from skillkit.disclosure.model_choice import ModelChoice, choice_of
-from skillkit.disclosure.offer import NO_OFFER, Offer, Offers
-from skillkit.disclosure.offer_matcher import NEAREST, OfferMatcher
-from skillkit.disclosure.placement import Insertion, begins_turn, place_note, place_texts
-from skillkit.disclosure.quickness import Quickness
+from skillkit.disclosure.offer import NEAREST, NO_OFFER, Matcher, Offer, OfferMatcher, Offers
+from skillkit.disclosure.placement import (
+    Insertion,
+    begins_turn,
+    place_note,
+    place_texts,
+    recover,
+    texts_in_use,
+)
 from skillkit.disclosure.session import Origin, SkillSession
 from skillkit.disclosure.settings import DisclosureSettings, FallbackMode
-from skillkit.disclosure.skill_starter import SkillStarter
 from skillkit.disclosure.skill_texts import SkillTexts
 from skillkit.disclosure.skill_tools import SkillToolSource
-from skillkit.disclosure.texts_in_use import recover, texts_in_use
 from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
 from skillkit.disclosure.tool_gate import Admission, ToolGate
 from skillkit.disclosure.tool_sources import JoinedTools
@@ -80,7 +80,6 @@ class SkillContextProvider(SkillTexts):
         rank: Rank = by_distance,
         tool_sources: Sequence[ToolSource] = (),
         template: str = SKILLS,
-        analytics: MatchAnalytics | None = None,
         run_command: RunCommand | None = None,
         pinned: Pinned = (),
         gate: ToolGate | None = None,
@@ -107,7 +106,6 @@ class SkillContextProvider(SkillTexts):
         self.pinned = pinned
         self.gate = gate
         self.shown_files = shown_files
-        self.analytics = analytics or MatchAnalytics()
         self.session = SkillSession()
         """The conversation of calls that name none."""
         limit = settings.max_instruction_tokens if max_instruction_tokens is None else max_instruction_tokens
@@ -123,13 +121,12 @@ class SkillContextProvider(SkillTexts):
         )
         self._matcher = OfferMatcher(matcher)
         self._offer_log = OfferLog()
-        self._quickness = Quickness(manager)
         self._count_again = lru_cache(_COUNTS)(self.counter.count)
         """For texts that are the same in one request after the other."""
 
     def prepare(self) -> None:
         """Search, render, index and embed now, so that the first request need not wait for it."""
-        self._matcher.filled(self._offers.current()).prepare()
+        self._matcher.prepare(self._offers.current())
 
     async def aprepare(self) -> None:
         """`prepare` without blocking the event loop."""
@@ -141,33 +138,21 @@ class SkillContextProvider(SkillTexts):
         self, messages: Messages, session: SkillSession | None = None, **view: Unpack[View]
     ) -> Disclosure:
         """`disclose` without blocking the event loop."""
-        if self.answers_at_once:
-            return self.disclose(messages, session, **view)
         return await asyncio.to_thread(self.disclose, messages, session, **view)
 
-    @property
-    def answers_at_once(self) -> bool:
-        """Whether a request is answered in place."""
-        return self._quickness.at_once
-
     def disclose(
-        self, messages: Messages, session: SkillSession | None = None, **view: Unpack[View]
+        self,
+        messages: Messages,
+        session: SkillSession | None = None,
+        *,
+        whole_history: bool = False,
+        elsewhere: bool = False,
     ) -> Disclosure:
         """What to add to the request that `messages` make; `whole_history` and `elsewhere` say what they are.
 
         Skills that fit the user's latest message become active and stay so for the session.
         """
-        with self._quickness.measured():
-            return self._disclosure(messages, self.session if session is None else session, **view)
-
-    def _disclosure(
-        self,
-        messages: Messages,
-        session: SkillSession,
-        *,
-        whole_history: bool = False,
-        elsewhere: bool = False,
-    ) -> Disclosure:
+        session = self.session if session is None else session
         offer = self._offers.current(session, messages)
         if not session.catalogue_digest:
             listed = offer.ids if offer.catalogue.listed else ()
@@ -362,14 +347,15 @@ class SkillContextProvider(SkillTexts):
                 said = described(request)
             line = self._matcher.line(offer)
             self._record(session, match_event(said, matched, left_out, near, offer, line=line))
+            scores = {skill_id(match.skill): round(match.score, 4) for match in matched}
+            logger.info("Skill match: %s", json.dumps({"matched": scores, "characters": len(request)}))
         return matched, left_out
 
-    def _writer(self, *others: Writer) -> Writer:
-        return with_spans(self.manager.journal, *others, find=self.manager.find_skill)
+    def _writer(self) -> Writer:
+        return with_spans(self.manager.journal, find=self.manager.find_skill)
 
     def _record(self, session: SkillSession, event: Event) -> None:
-        writer = self._writer(self.analytics)
-        writer.record(replace(event, conversation=session.id, turn=session.turn))
+        self._writer().record(replace(event, conversation=session.id, turn=session.turn))
 
     def _note_activation(self, session: SkillSession, delivery: Delivery) -> None:
         self._record(session, activation_event(delivery, self._count_again(delivery.text)))

@@ -20,7 +20,7 @@ from skillkit.disclosure.tool_result import ToolResult
 from skillkit.disclosure.tools import SKILL_ALIASES, Effect, Tool
 
 if TYPE_CHECKING:
-    from skillkit.disclosure.matches import Matcher
+    from skillkit.disclosure.offer import Matcher
 
 MAX_READ = 64 * 1024
 MAX_FOUND = 20

@@ -1,4 +1,4 @@
-"""Tool sources made of tool sources: each adds one behaviour to the tools of another."""
+"""Tool sources made of tool sources, and the tools as one conversation has them."""
 
 import asyncio
 import inspect
@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from skillkit.core.events import NO_JOURNAL, Event, Json, Kind, Writer
@@ -18,11 +19,14 @@ logger = logging.getLogger(__name__)
 Approve = Callable[[str, Mapping[str, object]], bool | Awaitable[bool]]
 """Asks the user whether a tool may be called with these arguments."""
 
+Asks = Callable[[Tool], bool]
+"""Which tools the user is asked about, where the tools' own word (`Tool.asks`) is not what is wanted."""
+
 _AT_ONCE = 2
 
 
 class WrappedTools:
-    """The tools of another source, each as `wrap` leaves it; the base of the wrappers."""
+    """The tools of another source, each as `wrap` leaves it: the base of wrappers."""
 
     def __init__(self, source: ToolSource) -> None:
         self.source = source
@@ -81,98 +85,78 @@ class JoinedTools:
         return None
 
 
-class Asking(WrappedTools):
-    """Decides anew which tools ask: `Asking(source, lambda tool: tool.effect is not Effect.READS)`."""
+class ConversationTools(WrappedTools):
+    """The tools of a source as one conversation has them.
 
-    def __init__(self, source: ToolSource, asks: Callable[[Tool], bool]) -> None:
-        super().__init__(source)
-        self.asks = asks
-
-    def wrap(self, tool: Tool, session: SkillSession) -> Tool:
-        try:
-            asks = self.asks(tool)
-        except Exception:
-            logger.exception("Whether %s asks could not be decided, so it does", tool.name)
-            asks = True
-        return replace(tool, asks=asks)
-
-
-class Approved(WrappedTools):
-    """Asks the user before each call of a tool that asks; without anybody to ask, refuses it.
-
-    `approve` is given the arguments as the tool will have them; only a plain True is a yes. Each question
-    and each answer is written into `journal`.
+    `asks` decides anew which of them ask the user first. `fork` is asked about each skill that is loaded, and
+    returns the result of one that runs as a conversation of its own. With `reads_only` there are none that
+    run or change something. Only a few that read compute at once; what runs code has limits of its own.
     """
 
-    def __init__(self, source: ToolSource, approve: Approve | None, journal: Writer = NO_JOURNAL) -> None:
+    def __init__(
+        self,
+        source: ToolSource,
+        *,
+        approve: Approve | None = None,
+        asks: Asks | None = None,
+        fork: Callable[[str, str], Awaitable[ToolResult] | None] = lambda skill, arguments: None,
+        reads_only: bool = False,
+        journal: Writer = NO_JOURNAL,
+    ) -> None:
         super().__init__(source)
         self.approve = approve
+        self.asks = asks
+        self.fork = fork
+        self.reads_only = reads_only
         self.journal = journal
 
-    def wrap(self, tool: Tool, session: SkillSession) -> Tool:
-        if not tool.asks:
-            return tool
+    def wrap(self, tool: Tool, session: SkillSession) -> Tool | None:
+        if self.reads_only and tool.effect is not Effect.READS:
+            return None
+        return replace(tool, handler=partial(self._call, tool), asks=self._decide(tool))
 
-        async def ask_first(**arguments: object) -> object:
-            if self.approve is None:
-                message = (
-                    f"{tool.name} needs the user's approval and nobody can be asked; "
-                    "the program has to pass `approve`"
-                )
-                return ToolResult.failure(tool.name, "permission_denied", message)
-            question = question_event(tool.name, arguments, session)
-            self.journal.record(question)
-            answer = self.approve(tool.name, {**tool.implied, **arguments})
-            allowed = (await answer if inspect.isawaitable(answer) else answer) is True
-            kind = Kind.SCRIPT_GRANTED if allowed else Kind.SCRIPT_DENIED
-            self.journal.record(replace(question, kind=kind, time=time.time()))
-            if not allowed:
-                said = f"The user did not approve {tool.name}"
-                return ToolResult.failure(tool.name, "permission_denied", said)
+    def approved(self, tool: Tool, session: SkillSession) -> Tool:
+        """The tool so that each call asks `approve` first; without anybody to ask, it is refused.
+
+        `approve` is given the arguments as the tool will have them; only a plain True is a yes. Each question
+        and each answer is written into the journal.
+        """
+        return replace(tool, handler=partial(self._ask_first, tool, session)) if tool.asks else tool
+
+    async def _call(self, tool: Tool, /, **arguments: object) -> object:
+        if tool.event is Kind.LOADED:
+            forked = self.fork(str(arguments["skill_id"]), str(arguments.get("arguments", "")))
+            if forked is not None:
+                return await forked
+        if tool.effect is not Effect.READS:
+            return await tool.handler(**arguments)
+        async with few_at_once():
             return await tool.handler(**arguments)
 
-        return replace(tool, handler=ask_first, asks=False)
+    async def _ask_first(self, tool: Tool, session: SkillSession, /, **arguments: object) -> object:
+        if self.approve is None:
+            message = (
+                f"{tool.name} needs the user's approval and nobody can be asked; "
+                "the program has to pass `approve`"
+            )
+            return ToolResult.failure(tool.name, "permission_denied", message)
+        question = question_event(tool.name, arguments, session)
+        self.journal.record(question)
+        answer = self.approve(tool.name, {**tool.implied, **arguments})
+        allowed = (await answer if inspect.isawaitable(answer) else answer) is True
+        kind = Kind.SCRIPT_GRANTED if allowed else Kind.SCRIPT_DENIED
+        self.journal.record(replace(question, kind=kind, time=time.time()))
+        if not allowed:
+            said = f"The user did not approve {tool.name}"
+            return ToolResult.failure(tool.name, "permission_denied", said)
+        return await tool.handler(**arguments)
 
-
-class Prefixed(WrappedTools):
-    """The tools under names that begin with `prefix` and an underscore."""
-
-    def __init__(self, source: ToolSource, prefix: str) -> None:
-        super().__init__(source)
-        self.prefix = f"{prefix}_"
-
-    def wrap(self, tool: Tool, session: SkillSession) -> Tool:
-        return replace(tool, name=f"{self.prefix}{tool.name}")
-
-    def tool(self, name: str, session: SkillSession) -> Tool | None:
-        if not name.startswith(self.prefix):
-            return None
-        return super().tool(name.removeprefix(self.prefix), session)
-
-
-class Narrowed(WrappedTools):
-    """The tools as `narrow` leaves them: fewer (None), or with fewer choices (`Tool.with_choices`)."""
-
-    def __init__(self, source: ToolSource, narrow: Callable[[Tool, SkillSession], Tool | None]) -> None:
-        super().__init__(source)
-        self.narrow = narrow
-
-    def wrap(self, tool: Tool, session: SkillSession) -> Tool | None:
-        return self.narrow(tool, session)
-
-
-class Limited(WrappedTools):
-    """Lets only a few reading tools compute at once; what runs code has limits of its own."""
-
-    def wrap(self, tool: Tool, session: SkillSession) -> Tool:
-        if tool.effect is not Effect.READS:
-            return tool
-
-        async def wait_for_turn(**arguments: object) -> object:
-            async with few_at_once():
-                return await tool.handler(**arguments)
-
-        return replace(tool, handler=wait_for_turn)
+    def _decide(self, tool: Tool) -> bool:
+        try:
+            return tool.asks if self.asks is None else self.asks(tool)
+        except Exception:
+            logger.exception("Whether %s asks could not be decided, so it does", tool.name)
+            return True
 
 
 def few_at_once() -> asyncio.Semaphore:

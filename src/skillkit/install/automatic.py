@@ -5,11 +5,11 @@ import re
 from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
-from skillkit.core.commands import commands_in, files_in
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.mentions import linked_files, named_files, named_skills
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
+from skillkit.core.processors import commands_in, files_in
 from skillkit.install.tree import SKILL_FILE, SkillTree
 
 _BY_NAME = {

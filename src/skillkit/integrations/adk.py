@@ -28,8 +28,8 @@ from skillkit.core.text import one_line
 from skillkit.disclosure import Disclosure, Insertion, SkillSession, Tool, with_insertions
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.tool_gate import Admission
-from skillkit.disclosure.tool_sources import Approve
-from skillkit.integrations.conversation import Asks, Conversation, Fork, ForkedSkill
+from skillkit.disclosure.tool_sources import Approve, Asks
+from skillkit.integrations.conversation import Conversation, Fork, ForkedSkill
 from skillkit.integrations.default_tools import Skills, default_provider
 from skillkit.scripts.catalogue import find_scripts
 

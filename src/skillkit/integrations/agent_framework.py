@@ -33,12 +33,12 @@ except ImportError as error:
 from skillkit.core.authority import Requester
 from skillkit.core.events import Writer
 from skillkit.disclosure import Disclosure, Insertion, SkillSession, Tool, with_insertions
-from skillkit.disclosure.model_choice import ModelChoice
+from skillkit.disclosure.disclosed import ModelChoice
 from skillkit.disclosure.tool_gate import Admission
-from skillkit.disclosure.tool_sources import Approve
+from skillkit.disclosure.tool_sources import Approve, Asks
 from skillkit.integrations.agent_framework_files import INSERTED, show_files
 from skillkit.integrations.agent_framework_source import SkillKitSource
-from skillkit.integrations.conversation import Arguments, Asks, Conversation, Fork, ForkedSkill, Wrap
+from skillkit.integrations.conversation import Arguments, Conversation, Fork, ForkedSkill, Wrap
 from skillkit.integrations.default_tools import Skills, default_provider
 
 __all__ = ["INSERTED", "SkillKitSource", "SkillsContextProvider"]
@@ -305,7 +305,7 @@ class _SkillRequests(ChatMiddleware):
             as_message,
         )
         files = run.provider.provider.shown_files
-        context.messages = show_files(extended, context.client) if files else extended
+        context.messages = show_files(extended) if files else extended
         await call_next()
 
 

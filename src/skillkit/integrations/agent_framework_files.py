@@ -1,7 +1,7 @@
-"""Pictures and documents in results of tools, for clients of Agent Framework whose results are text alone.
+"""Pictures and documents in results of tools, for Agent Framework.
 
-Most of its clients leave out what is not text in a result, with a warning. There the files stand in a message
-of the user after the results, as in any loop on chat completions.
+Most of its clients leave out what is not text in a result, with a warning. So the files stand in a message
+of the user after the results, which every client sends, as in any loop on chat completions.
 """
 
 from collections.abc import Sequence
@@ -16,20 +16,19 @@ from skillkit.disclosure.fence import defanged
 
 INSERTED = "skillkit.inserted"
 """Marks a message that stands in a request without being said by anybody."""
-_CARRIES_ALL, _CARRIES_PICTURES = "RawOpenAIChatClient", "RawAnthropicClient"
 
 
-def show_files(messages: Sequence[Message], client: object) -> list[Message]:
-    """`messages` as `client` can send them: what it would leave out of results follows these."""
+def show_files(messages: Sequence[Message]) -> list[Message]:
+    """`messages` as every client can send them: the files of results follow these."""
     shown: list[Message] = []
     waiting: list[Content] = []
     for message in messages:
         if waiting and message.role != "tool":
             shown.append(_looked_at(waiting))
             waiting = []
-        left_out = [file for content in message.contents for file in _left_out(content, client)]
-        waiting += left_out
-        shown.append(_without(message, left_out) if left_out else message)
+        files = [file for content in message.contents for file in _files(content)]
+        waiting += files
+        shown.append(_without_files(message) if files else message)
     return [*shown, _looked_at(waiting)] if waiting else shown
 
 
@@ -46,23 +45,17 @@ def unshow_files(messages: Sequence[Message]) -> list[Message]:
     return said
 
 
-def _left_out(content: Content, client: object) -> list[Content]:
-    files = [item for item in content.items or () if item.type == "data"]
-    return [file for file in files if content.type == "function_result" and not _carries(client, file)]
+def _files(content: Content) -> list[Content]:
+    items = content.items or () if content.type == "function_result" else ()
+    return [item for item in items if item.type == "data"]
 
 
-def _carries(client: object, file: Content) -> bool:
-    """Whether a client sends a file as part of a result; its package need not be there."""
-    names = {kind.__name__ for kind in type(client).__mro__}
-    return _CARRIES_ALL in names or (_CARRIES_PICTURES in names and file.has_top_level_media_type("image"))
-
-
-def _without(message: Message, files: Sequence[Content]) -> Message:
+def _without_files(message: Message) -> Message:
     """A copy: the history keeps what was in the result."""
     contents = []
     for content in message.contents:
         kept = copy(content)
-        kept.items = [item for item in content.items or () if not any(item is file for file in files)] or None
+        kept.items = [item for item in content.items or () if item.type != "data"] or None
         contents.append(kept)
     changed = copy(message)
     changed.contents = contents

@@ -16,7 +16,6 @@ from skillkit.core.text import one_line
 from skillkit.disclosure import ToolResult
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.envelope import resource_page
-from skillkit.disclosure.quickness import Quickness
 from skillkit.integrations.agent_framework_runner import command_line
 from skillkit.integrations.default_tools import Paths, manager_of
 from skillkit.scripts import ScriptTools, find_script
@@ -36,11 +35,9 @@ class SkillKitSource(SkillsSource):
         self.scripts = scripts or ScriptTools(manager)
         self._offered: list[SkillMetadata] = []
         self._made: list[FrameworkSkill] = []
-        self._quickness = Quickness(manager)
 
     async def get_skills(self, context: Context) -> list[FrameworkSkill]:
-        at_once = self._quickness.at_once
-        offered = self._offer() if at_once else await asyncio.to_thread(self._offer)
+        offered = await asyncio.to_thread(self._offer)
         if offered != self._offered:  # the framework asks at every run
             made = [self._skill(skill) for skill in offered]
             self._offered, self._made = offered, [skill for skill in made if skill is not None]
@@ -48,8 +45,7 @@ class SkillKitSource(SkillsSource):
 
     def _offer(self) -> list[SkillMetadata]:
         self.manager.ensure_discovered()
-        with self._quickness.measured():
-            return self.manager.offered_skills()
+        return self.manager.offered_skills()
 
     def _skill(self, skill: SkillMetadata) -> FrameworkSkill | None:
         try:

@@ -17,10 +17,10 @@ except ImportError as error:
 
 from skillkit.core.authority import Requester
 from skillkit.disclosure import Disclosure, SkillSession, Tool, ToolResult
-from skillkit.disclosure.shown_files import ShownFile
 from skillkit.disclosure.tool_gate import Admission
-from skillkit.disclosure.tool_sources import Approve
-from skillkit.integrations.conversation import Asks, Conversation, Fork, ForkedSkill, run_blocking
+from skillkit.disclosure.tool_result import ShownFile
+from skillkit.disclosure.tool_sources import Approve, Asks
+from skillkit.integrations.conversation import Conversation, Fork, ForkedSkill, run_blocking
 from skillkit.integrations.default_tools import Skills
 
 if TYPE_CHECKING:

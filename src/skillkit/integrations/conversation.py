@@ -20,31 +20,20 @@ from skillkit.disclosure import (
     ToolResult,
     envelope,
 )
+from skillkit.disclosure.disclosed import ModelChoice, choice_of
 from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.messages import Messages, View
-from skillkit.disclosure.model_choice import ModelChoice, choice_of
-from skillkit.disclosure.shown_files import read_shown
 from skillkit.disclosure.tool_gate import Admission, outside
-from skillkit.disclosure.tool_sources import (
-    Approve,
-    Approved,
-    Asking,
-    FixedTools,
-    Limited,
-    few_at_once,
-)
-from skillkit.disclosure.tools import ToolSource, find_tool
+from skillkit.disclosure.tool_result import read_shown
+from skillkit.disclosure.tool_sources import Approve, Asks, ConversationTools, FixedTools, few_at_once
+from skillkit.disclosure.tools import ToolSource
 from skillkit.integrations.cancelling import cancellable_call, refuse_cancelled
 from skillkit.integrations.default_tools import Skills, default_provider
-from skillkit.integrations.forks import ForkTools, ReadingTools, request_of
 
 logger = logging.getLogger(__name__)
 
 Arguments = Mapping[str, object] | str | None
 """Of a tool call: an object, or the JSON text that the model wrote."""
-
-Asks = Callable[[Tool], bool]
-"""Which tools the user is asked about, where the tools' own word (`Tool.asks`) is not what is wanted."""
 
 Wrap = Callable[[ToolSource], ToolSource]
 """Puts wrappers of `skillkit.disclosure.tool_sources`, or of your own, around the tools of a conversation."""
@@ -83,7 +72,7 @@ class Conversation:
     needs approval is refused. `requester` is on whose behalf the manager's authority is asked; without one
     of its own it is the conversation of the session. Questions to the user are written into `journal`, the
     manager's unless given. `fork` runs skills that want a conversation of their own; without it they are
-    followed in this one.
+    followed in this one. With `reads_only` it has no tools that run or change something.
     """
 
     def __init__(
@@ -97,6 +86,7 @@ class Conversation:
         requester: Requester | None = None,
         journal: Writer | None = None,
         fork: Fork | None = None,
+        reads_only: bool = False,
     ) -> None:
         self.requester = requester
         self.provider = default_provider(skills)
@@ -104,9 +94,12 @@ class Conversation:
         self._asks = asks
         self._wrap = wrap
         self._approve = approve
-        self._source = self._wrapped(Limited(self.provider))
-        self._approving = Approved(self._source, approve, journal or self.provider.manager.journal)
+        self._reads_only = reads_only
+        self._journal = journal or self.provider.manager.journal
+        self._tools = self._wrapped(self.provider)
         self._disclosed: tuple[object, Disclosure] | None = None
+        self.among_messages = False
+        """Whether the host puts `insertions` among the messages, so that its prompt need not carry them."""
         self.files: list[dict[str, object]] = []
         """What scripts have made since this object was: name, bytes, media_type, digest, path and uri."""
         self._fork: Fork | None = None
@@ -131,8 +124,6 @@ class Conversation:
 
     async def adisclose(self, messages: Messages = (), **view: Unpack[View]) -> Disclosure:
         """`disclose` without blocking the event loop."""
-        if self.provider.answers_at_once:
-            return self.disclose(messages, **view)
         async with few_at_once():
             return await asyncio.to_thread(self.disclose, messages, **view)
 
@@ -150,10 +141,15 @@ class Conversation:
         self._disclosed = (request, disclosure)
         return disclosure
 
-    def disclosed_note(self) -> str:
-        """The note of the request that `adisclose_once` was asked about last, for `insertions`."""
+    def take_disclosed(self) -> Disclosure | None:
+        """What `adisclose_once` returned last, for `insertions`; it is asked for once."""
         known, self._disclosed = self._disclosed, None
-        return known[1].note if known is not None else ""
+        return None if known is None else known[1]
+
+    def disclosed_note(self) -> str:
+        """The note of what `adisclose_once` returned last, for `insertions`."""
+        disclosed = self.take_disclosed()
+        return "" if disclosed is None else disclosed.note
 
     async def insertions(
         self, messages: Messages, note: str = "", *, elsewhere: bool = False
@@ -166,8 +162,6 @@ class Conversation:
         if not (note or self.session.active):
             return ()
         with self._asking():
-            if self.provider.answers_at_once:
-                return self.provider.insertions(messages, self.session, note, elsewhere=elsewhere)
             return await asyncio.to_thread(
                 self.provider.insertions, messages, self.session, note, elsewhere=elsewhere
             )
@@ -200,8 +194,7 @@ class Conversation:
         if admission is Admission.HIDDEN:
             return self.outside(tool)
         call = Tool(tool, "", {"type": "object", "additionalProperties": True}, _answer_nothing, asks=True)
-        asked = Approved(FixedTools([call]), self._approving.approve, self._approving.journal)
-        answer = await asked.wrap(call, self.session).call(arguments)
+        answer = await self._tools.approved(call, self.session).call(arguments)
         return answer if answer.failed else None
 
     def outside(self, tool: str) -> ToolResult:
@@ -218,7 +211,7 @@ class Conversation:
     def tools(self) -> tuple[Tool, ...]:
         """The neutral tools as they are at this moment."""
         with self._asking():
-            return tuple(self._source.tools(self.session))
+            return self._tools.tools(self.session)
 
     async def atools(self) -> tuple[Tool, ...]:
         """`tools` without blocking the event loop."""
@@ -228,7 +221,7 @@ class Conversation:
     def tool(self, name: str) -> Tool | None:
         """One of the tools by its name, found without making the others."""
         with self._asking():
-            return find_tool(self._source, name, self.session)
+            return self._tools.tool(name, self.session)
 
     async def call(self, name: str, arguments: Arguments = None, *, approved: bool = False) -> ToolResult:
         """What a tool answers; everything that goes wrong is an answer too.
@@ -236,19 +229,20 @@ class Conversation:
         `approved` says that the framework has asked the user already.
         """
         with self._asking(), cancellable_call():
-            return await self._call(name, arguments, self._source if approved else self._approving)
+            return await self._call(name, arguments, approved=approved)
 
-    async def _call(self, name: str, arguments: Arguments, source: ToolSource) -> ToolResult:
+    async def _call(self, name: str, arguments: Arguments, *, approved: bool) -> ToolResult:
         try:
             if self.provider.finds_tools_at_once:
-                tool = find_tool(source, name, self.session)
+                tool = self._tools.tool(name, self.session)
             else:
-                tool = await asyncio.to_thread(find_tool, source, name, self.session)
+                tool = await asyncio.to_thread(self._tools.tool, name, self.session)
         except Exception as error:  # of the program's own sources, wrappers and policies
             logger.exception("The tool %s cannot be found", name[:80])
             return ToolResult.failure(name, "execution_failed", f"{type(error).__name__}: {error}")
         if tool is None:
             return ToolResult.failure(name, "not_found", f"There is no tool {name[:80]!r}")
+        tool = tool if approved else self._tools.approved(tool, self.session)
         result = await tool.call(_parsed(arguments))
         if files := result.files:
             self.files += files
@@ -265,13 +259,14 @@ class Conversation:
         """The model and effort that the skills of this turn ask for."""
         return self.provider.model_choice(self.session)
 
-    def _runs_alone(self, name: str) -> bool:
+    def _forked_result(self, name: str, arguments: str) -> Awaitable[ToolResult] | None:
+        """The result of a skill that runs as a conversation of its own."""
         skill = self.provider.manager.find_skill(name)
-        return self._fork is not None and skill is not None and skill.runs_alone
+        if self._fork is None or skill is None or not skill.runs_alone:
+            return None
+        return self._run_fork(self._fork, name, arguments)
 
-    async def _start_fork(self, name: str, arguments: str) -> ToolResult:
-        """Run a skill as a conversation of its own and return its result."""
-        assert self._fork is not None
+    async def _run_fork(self, fork: Fork, name: str, arguments: str) -> ToolResult:
         try:
             forked = await asyncio.to_thread(self._forked, name, arguments)
         except SkillRefusedError as refused:
@@ -286,7 +281,7 @@ class Conversation:
                 turn=self.session.turn,
             )
         )
-        result = await self._fork(forked)
+        result = await fork(forked)
         agent = "" if forked.skill.agent_is_known else forked.skill.agent or ""
         return ToolResult(envelope.fork_result(within.fork_of, result, unread_agent=agent))
 
@@ -294,38 +289,33 @@ class Conversation:
         skill, identity = self.provider.forkable(name, arguments, self.session)
         session = SkillSession(fork_of=identity)
         session.add_files(self.session.files, self.provider.manager.project_dir)
-        forked = ForkedSkill(skill, self._within(session, skill), request_of(identity, arguments))
-        forked.conversation.pin(identity, arguments)
-        return forked
-
-    def _within(self, session: SkillSession, skill: SkillMetadata) -> "Conversation":
-        """A conversation with another session, and the same user, tools and approvals."""
-        reads_only = skill.agent_only_reads
-
-        def wrap(source: ToolSource) -> ToolSource:
-            wrapped = source if self._wrap is None else self._wrap(source)
-            return ReadingTools(wrapped) if reads_only else wrapped
-
-        return Conversation(
+        within = Conversation(
             self.provider,
             session,
             approve=self._approve,
             asks=self._asks,
-            wrap=wrap,
+            wrap=self._wrap,
             requester=self._asks_for(),
-            journal=self._approving.journal,
+            journal=self._journal,
+            reads_only=skill.agent_only_reads,
         )
+        within.pin(identity, arguments)
+        request = f"Carry out the skill {identity}." + (f" Arguments: {arguments}" if arguments else "")
+        return ForkedSkill(skill, within, request)
 
-    def _wrapped(self, source: ToolSource) -> ToolSource:
-        source = ForkTools(source, self._runs_alone, self._start_fork)
-        source = source if self._asks is None else Asking(source, self._asks)
-        return source if self._wrap is None else self._wrap(source)
+    def _wrapped(self, source: ToolSource) -> ConversationTools:
+        return ConversationTools(
+            source if self._wrap is None else self._wrap(source),
+            approve=self._approve,
+            asks=self._asks,
+            fork=self._forked_result,
+            reads_only=self._reads_only,
+            journal=self._journal,
+        )
 
     def _with_tools(self, disclosure: Disclosure) -> Disclosure:
         """The disclosure with its tools as this conversation has them, without making them again."""
-        if self._asks is None and self._wrap is None and self._fork is None:
-            return disclosure
-        tools = tuple(self._wrapped(FixedTools(disclosure.tools)).tools(self.session))
+        tools = self._wrapped(FixedTools(disclosure.tools)).tools(self.session)
         return replace(disclosure, tools=tools)
 
 

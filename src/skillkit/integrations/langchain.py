@@ -34,11 +34,11 @@ except ImportError as error:
 from skillkit.core.authority import Requester
 from skillkit.core.manager import SkillManager
 from skillkit.disclosure import Disclosure, Insertion, SkillSession, ToolResult, with_insertions
-from skillkit.disclosure.model_choice import ModelChoice
-from skillkit.disclosure.shown_files import ShownFile
+from skillkit.disclosure.disclosed import ModelChoice
 from skillkit.disclosure.tool_gate import Admission
-from skillkit.disclosure.tool_sources import Approve
-from skillkit.integrations.conversation import Asks, Conversation, ForkedSkill
+from skillkit.disclosure.tool_result import ShownFile
+from skillkit.disclosure.tool_sources import Approve, Asks
+from skillkit.integrations.conversation import Conversation, ForkedSkill
 from skillkit.integrations.default_tools import Paths, Skills, default_provider, manager_of
 
 RequesterOf = Callable[[Any], Requester]

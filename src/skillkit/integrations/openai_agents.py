@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from inspect import isawaitable
 from typing import Any, cast
-from weakref import WeakSet
 
 from skillkit.core.extras import pip_install
 
@@ -41,8 +40,8 @@ except ImportError as error:
     ) from error
 
 from skillkit.disclosure import Disclosure, Insertion, Tool, with_insertions
-from skillkit.disclosure.shown_files import ShownFile
 from skillkit.disclosure.tool_gate import Admission
+from skillkit.disclosure.tool_result import ShownFile
 from skillkit.integrations.conversation import Conversation, Fork, ForkedSkill
 from skillkit.integrations.default_tools import Skills
 
@@ -55,9 +54,6 @@ _KEPT_BY_SERVICE = ("conversation_id", "previous_response_id", "auto_previous_re
 
 ConversationOf = Callable[[Any], Conversation]
 """Returns the conversation that a run belongs to, by the context of the run."""
-
-_FILTERED: WeakSet[Conversation | ConversationOf] = WeakSet()
-"""Conversations whose texts are put among the messages, so that the prompt need not carry them."""
 
 
 def skill_input_filter(
@@ -72,15 +68,26 @@ def skill_input_filter(
     async def extend(data: CallModelData[Any]) -> ModelInputData:
         return await _extended(conversation, data, elsewhere=elsewhere)
 
-    _FILTERED.add(conversation)
+    _mark(conversation)
     return extend
+
+
+def _mark(conversation: Conversation | ConversationOf) -> None:
+    """Say that the texts stand among the messages; of one that a run names, its first request says so."""
+    if isinstance(conversation, Conversation):
+        conversation.among_messages = True
 
 
 async def _extended(
     conversation: Conversation | ConversationOf, data: CallModelData[Any], *, elsewhere: bool
 ) -> ModelInputData:
     items, talk = data.model_data.input, _conversation(conversation, data.context)
-    insertions = await talk.insertions(items, talk.disclosed_note(), elsewhere=elsewhere)
+    disclosed = talk.take_disclosed()
+    if disclosed is not None and disclosed.everything and not talk.among_messages:
+        prompt = data.model_data.instructions or ""
+        data.model_data.instructions = prompt.replace(disclosed.everything, disclosed.instructions)
+    talk.among_messages = True
+    insertions = await talk.insertions(items, disclosed.note if disclosed else "", elsewhere=elsewhere)
     data.model_data.input = with_insertions(items, insertions, _as_item)
     return data.model_data
 
@@ -138,17 +145,16 @@ class SkillAgent(Agent[TContext]):
                 data.model_data = await filtered if isawaitable(filtered) else filtered
             return await _extended(conversation, data, elsewhere=elsewhere)
 
-        _FILTERED.add(conversation)
+        _mark(conversation)
         return {**options, "run_config": replace(config, call_model_input_filter=both)}
 
     async def get_system_prompt(self, run_context: RunContextWrapper[TContext]) -> str | None:
         prompt = await super().get_system_prompt(run_context)
         if self.conversation is None:
             return prompt
-        filtered = self.conversation in _FILTERED
         conversation = self._conversation(self.conversation, run_context)
-        disclosure = await _disclosed(conversation, run_context, filtered=filtered)
-        text = disclosure.instructions if filtered else disclosure.everything
+        disclosure = await _disclosed(conversation, run_context)
+        text = disclosure.instructions if conversation.among_messages else disclosure.everything
         return "\n\n".join(part for part in (prompt, text) if part)
 
     async def get_all_tools(self, run_context: RunContextWrapper[TContext]) -> list[SdkTool]:
@@ -157,7 +163,7 @@ class SkillAgent(Agent[TContext]):
             return tools
         conversation = self._conversation(self.conversation, run_context)
         # The SDK asks for the tools before the prompt, and what matches brings tools along.
-        disclosure = await _disclosed(conversation, run_context, filtered=self.conversation in _FILTERED)
+        disclosure = await _disclosed(conversation, run_context)
         tools = [gated for tool in tools if (gated := _gated(tool, conversation)) is not None]
         return [*tools, *(_function_tool(conversation, tool) for tool in disclosure.tools)]
 
@@ -203,7 +209,7 @@ class _ForkAgent(SkillAgent[TContext]):
     async def get_all_tools(self, run_context: RunContextWrapper[TContext]) -> list[SdkTool]:
         own = await Agent.get_all_tools(self, run_context)
         assert isinstance(self.conversation, Conversation)
-        disclosure = await _disclosed(self.conversation, run_context, filtered=True)
+        disclosure = await _disclosed(self.conversation, run_context)
         asked = self.conversation
         own = [tool for tool in own if asked.admit(tool.name) is Admission.FREE]  # nobody could be asked
         return [*own, *(_function_tool(asked, tool, asked_by_sdk=False) for tool in disclosure.tools)]
@@ -219,16 +225,14 @@ def _conversation(given: Conversation | ConversationOf, context: object) -> Conv
     return given if isinstance(given, Conversation) else given(context)
 
 
-async def _disclosed(
-    conversation: Conversation, context: RunContextWrapper[Any], *, filtered: bool
-) -> Disclosure:
+async def _disclosed(conversation: Conversation, context: RunContextWrapper[Any]) -> Disclosure:
     """What a request is given; the SDK shows all that the model will see in the first request of a run."""
     seen, requests = context.turn_input, context.usage.requests
     return await conversation.adisclose_once(
         (_Same(seen), requests),
         seen,
-        whole_history=bool(seen) and requests == 0 and not filtered,
-        elsewhere=filtered,
+        whole_history=bool(seen) and requests == 0 and not conversation.among_messages,
+        elsewhere=conversation.among_messages,
     )
 
 

@@ -8,10 +8,10 @@ from skillkit.core.text import one_line
 from skillkit.disclosure import Insertion, SkillSession, ToolResult, notes, with_insertions
 from skillkit.disclosure.fence import defanged
 from skillkit.disclosure.messages import Messages
-from skillkit.disclosure.shown_files import ShownFile
 from skillkit.disclosure.tool_gate import Admission
-from skillkit.disclosure.tool_sources import Approve
-from skillkit.integrations.conversation import Arguments, Asks, Conversation, Fork
+from skillkit.disclosure.tool_result import ShownFile
+from skillkit.disclosure.tool_sources import Approve, Asks
+from skillkit.integrations.conversation import Arguments, Conversation, Fork
 from skillkit.integrations.default_tools import Skills
 
 

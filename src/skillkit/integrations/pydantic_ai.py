@@ -32,10 +32,10 @@ except ImportError as error:
 
 from skillkit.core.authority import Requester
 from skillkit.disclosure import Disclosure, Insertion, SkillSession, ToolResult, with_insertions
-from skillkit.disclosure.model_choice import ModelChoice
+from skillkit.disclosure.disclosed import ModelChoice
 from skillkit.disclosure.tool_gate import Admission
-from skillkit.disclosure.tool_sources import Approve
-from skillkit.integrations.conversation import Asks, Conversation, Fork, ForkedSkill
+from skillkit.disclosure.tool_sources import Approve, Asks
+from skillkit.integrations.conversation import Conversation, Fork, ForkedSkill
 from skillkit.integrations.default_tools import Skills, default_provider
 
 __all__ = ["SkillSessions", "SkillsCapability", "SkillsToolset"]

@@ -13,9 +13,8 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillkit.core.events import Event, Kind
+from skillkit.core.events import Event, Kind, current_turn
 from skillkit.core.names import canonical_name
-from skillkit.core.turn import current_turn
 from skillkit.journal.sensitive import Secrets
 
 logger = logging.getLogger(__name__)

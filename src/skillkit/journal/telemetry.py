@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from skillkit.core.events import Event, Json, Kind, Writer
+from skillkit.core.events import Event, Json, Kind, Writer, current_turn
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import one_line
-from skillkit.core.turn import current_turn
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Counter

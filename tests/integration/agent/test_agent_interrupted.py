@@ -9,8 +9,8 @@ import pytest
 from openai_server import CallTool, OpenAIServer, Say
 from terminal import CTRL_C, CTRL_D, Terminal, start
 
+from skillkit.agent.conversations import STOPPED
 from skillkit.agent.local.files import QWEN_CODER, ModelStore, cache_folder
-from skillkit.agent.unfinished import STOPPED
 
 MODELS = cache_folder()  # before the tests move the home folder
 LONG = "Write a poem of twenty lines about the sea"

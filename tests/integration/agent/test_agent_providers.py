@@ -160,11 +160,10 @@ def test_what_goes_wrong_is_one_line_with_the_remedy(ask, model, provider, reply
     model.replies = [reply] * 10
     code, out, err = ask("--model", "nobody", "-p", "Hello")
     assert (code, out) == (1, "")
-    *waits, last = one_line(err).partition("Error: ")
+    last = one_line(err).partition("Error: ")[2]
     assert last.startswith(f"The provider '{provider}' {words}")
     assert KEY not in err or provider == "ollama"  # which has no key that could be known
     if reply.status in (429, 503):
-        assert "waiting 0.001 s" in waits[0]
         assert len(model.requests) == 3
 
 

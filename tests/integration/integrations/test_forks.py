@@ -21,7 +21,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from skillkit.core.events import Event
 from skillkit.disclosure import SkillSession
-from skillkit.disclosure.model_choice import ModelChoice
+from skillkit.disclosure.disclosed import ModelChoice
 from skillkit.integrations.agent_framework import SkillsContextProvider
 from skillkit.integrations.conversation import Conversation, ForkedSkill
 from skillkit.integrations.langchain import SkillsMiddleware

@@ -14,11 +14,11 @@ from skillkit.core.processors import (
     ArgumentSubstitutionProcessor,
     BaseDirectoryProcessor,
     CompositeProcessor,
+    Surroundings,
     normalize_arguments,
     render,
     substitute,
 )
-from skillkit.core.substitution import Surroundings
 
 HEADER = "Base directory for this skill: /skills/pdf\n\n"
 

@@ -13,6 +13,7 @@ from skillkit.core.exceptions import ConfigurationError
 from skillkit.disclosure import Origin, SkillContextProvider, SkillSession, Tool
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.matching import SkillMatcher
+from skillkit.matching.request import Request
 
 GREETING = "Say bonjour to Alice"
 
@@ -266,24 +267,19 @@ async def test_a_saved_conversation_goes_on_where_it_was(library, provide):
     assert after.notes == ()
 
 
-async def test_a_repeated_request_is_matched_once(library, manager):
-    calls = []
+async def test_a_repeated_request_is_matched_once(library, provide, monkeypatch):
+    read = []
 
-    class Counting:
-        def update(self, skills):
-            calls.append("update")
+    def parse(text):
+        read.append(text)
+        return parsed(text)
 
-        def match(self, request, limit=None):
-            calls.append(request)
-            return []
-
-        def rank(self, request, limit=10):
-            return []
-
-    provider = SkillContextProvider(manager, matcher=Counting())
-    for request in ("a", "a", "b", "a"):
+    parsed = Request.parse
+    monkeypatch.setattr(Request, "parse", parse)
+    provider = provide()
+    for request in ("a", "a", "b"):
         await provider.before_request(request)
-    assert calls == ["update", "a", "b"]
+    assert read == ["a", "b"]
 
 
 @dataclass

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from skillkit.disclosure import Effect, SkillSession, Tool, ToolResult
-from skillkit.disclosure.tool_sources import Approved, Asking, JoinedTools, Limited, Narrowed, Prefixed
+from skillkit.disclosure.tool_sources import ConversationTools, JoinedTools, WrappedTools
 from skillkit.disclosure.tools import find_tool
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
@@ -40,21 +40,13 @@ class Looking(Listing):
 
 READ, RUN = named("read", effect=Effect.READS), named("run", effect=Effect.RUNS_CODE, asks=True)
 SESSION = SkillSession()
-WRAPPERS = [
-    lambda source: Asking(source, lambda tool: True),
-    lambda source: Approved(source, None),
-    lambda source: Prefixed(source, "x"),
-    lambda source: Narrowed(source, lambda tool, session: tool),
-    Limited,
-    lambda source: JoinedTools([source]),
-]
+WRAPPERS = [WrappedTools, ConversationTools, lambda source: JoinedTools([source])]
 
 
 @pytest.mark.parametrize("wrapper", WRAPPERS)
 def test_every_wrapper_finds_one_tool_without_making_the_list(wrapper):
     wrapped = wrapper(Looking(READ, RUN))
-    prefix = "x_" if isinstance(wrapped, Prefixed) else ""
-    assert find_tool(wrapped, f"{prefix}run", SESSION).name == f"{prefix}run"
+    assert find_tool(wrapped, "run", SESSION).name == "run"
     assert find_tool(wrapped, "other", SESSION) is None
 
 
@@ -66,15 +58,25 @@ def test_what_a_wrapper_lists_is_what_it_finds(wrapper):
         assert (found.name, found.asks, found.effect) == (tool.name, tool.asks, tool.effect)
 
 
-async def test_wrappers_compose():
-    source = Prefixed(Approved(Asking(Listing(READ), lambda tool: True), lambda name, arguments: True), "my")
-    (tool,) = source.tools(SESSION)
-    assert (tool.name, tool.asks) == ("my_read", False)
-    assert (await tool.call({})).data == "done"
+async def test_a_conversation_decides_which_tools_ask_and_who_is_asked():
+    asked = []
+    tools = ConversationTools(
+        Listing(READ), asks=lambda tool: True, approve=lambda name, arguments: asked.append(name) or True
+    )
+    (tool,) = tools.tools(SESSION)
+    assert tool.asks
+    assert (await tools.approved(tool, SESSION).call({})).data == "done"
+    assert asked == ["read"]
+
+
+async def test_a_policy_that_fails_asks(caplog):
+    (tool,) = ConversationTools(Listing(READ), asks=lambda tool: 1 / 0).tools(SESSION)
+    assert tool.asks
+    assert "read asks could not be decided" in caplog.text
 
 
 async def test_a_tool_that_is_hidden_cannot_be_called():
-    source = Narrowed(Listing(READ, RUN), lambda tool, session: None if tool.asks else tool)
+    source = ConversationTools(Listing(READ, RUN), reads_only=True)
     assert [tool.name for tool in source.tools(SESSION)] == ["read"]
     assert find_tool(source, "run", SESSION) is None
 
@@ -129,7 +131,7 @@ async def test_everything_but_a_text_of_ours_is_fenced_and_shows_all_it_has():
 
 
 async def test_a_refusal_has_the_shape_of_every_failure():
-    source = Approved(Listing(RUN), lambda name, arguments: False)
-    result = await find_tool(source, "run", SESSION).call({})
+    source = ConversationTools(Listing(RUN), approve=lambda name, arguments: False)
+    result = await source.approved(source.tool("run", SESSION), SESSION).call({})
     assert result.failed
     assert json.loads(result.text.splitlines()[2])["error"] == "permission_denied"

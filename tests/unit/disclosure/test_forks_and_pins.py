@@ -4,8 +4,8 @@ import pytest
 
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.disclosure import SkillSession
+from skillkit.disclosure.disclosed import ModelChoice
 from skillkit.disclosure.exceptions import SkillRefusedError
-from skillkit.disclosure.model_choice import ModelChoice
 
 STUDY = "Study one subject in depth, please: the tides."
 

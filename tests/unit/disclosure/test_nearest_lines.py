@@ -5,7 +5,7 @@ from pathlib import Path
 from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.disclosure import TokenEstimator
 from skillkit.disclosure.notes import nearby
-from skillkit.disclosure.offer_matcher import NEAREST, nearest, worth_naming
+from skillkit.disclosure.offer import NEAREST, nearest, worth_naming
 from skillkit.matching import Match
 
 COUNTER = TokenEstimator()

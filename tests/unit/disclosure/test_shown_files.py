@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from skillkit.disclosure import shown_files
-from skillkit.disclosure.shown_files import media_type_of, read_shown
+from skillkit.disclosure import tool_result
+from skillkit.disclosure.tool_result import media_type_of, read_shown
 
 PNG = b"\x89PNG\r\n\x1a\n rest"
 
@@ -50,7 +50,7 @@ def test_only_the_kinds_that_are_wanted_are_shown_whatever_a_name_says(tmp_path:
 def test_what_is_too_large_changed_or_gone_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shown_files, "MAX_BYTES", 100)
+    monkeypatch.setattr(tool_result, "MAX_BYTES", 100)
     large = made(tmp_path / "large.png", PNG + bytes(100))
     changed = made(tmp_path / "changed.png", PNG)
     (tmp_path / "changed.png").write_bytes(PNG + b"!")
@@ -63,4 +63,4 @@ def test_what_is_too_large_changed_or_gone_is_left_out(
 
 def test_a_script_that_makes_many_pictures_shows_a_few(tmp_path: Path) -> None:
     files = [made(tmp_path / f"{number}.png", PNG) for number in range(10)]
-    assert len(read_shown(files, ["image/*"])) == shown_files.MAX_SHOWN
+    assert len(read_shown(files, ["image/*"])) == tool_result.MAX_SHOWN

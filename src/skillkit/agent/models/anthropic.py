@@ -32,7 +32,7 @@ class AnthropicProvider(ChatProvider):
         from agent_framework.anthropic import AnthropicClient
 
         client = AnthropicClient(api_key=self.api_key, model=self.model, base_url=self.address)
-        client.anthropic_client = client.anthropic_client.with_options(timeout=self.timeout, max_retries=0)
+        client.anthropic_client = client.anthropic_client.with_options(timeout=self.timeout)
         return client
 
     async def close(self, client: ChatClient) -> None:

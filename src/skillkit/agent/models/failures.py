@@ -3,10 +3,7 @@
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from collections.abc import Iterator
 from typing import Any
 
 from skillkit.agent.exceptions import AgentError, ProviderError
@@ -28,7 +25,6 @@ _STATUS_OF_KIND = {
 }
 """What a service calls an error in a stream that began well, and the status it would have had before."""
 _MARKUP = re.compile(r"<(style|script)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
-_RETRY_DELAY = re.compile(r'"retryDelay": "([0-9.]+)s"')
 _CHECK_KEY = "refused the key. Check the variable that holds it: agent config show"
 
 
@@ -126,37 +122,6 @@ def is_out_of_quota(error: BaseException) -> bool:
     chain = list(_chain(error))
     daily = any(_DAILY in json.dumps(getattr(link, "details", None), default=str) for link in chain)
     return status_of(error) == 402 or daily or _NO_QUOTA in _own_words(chain)
-
-
-def headers_of(error: BaseException) -> Mapping[str, str]:
-    """Return the headers of the response that an exception is about."""
-    for link in _chain(error):
-        headers = getattr(getattr(link, "response", None), "headers", None)
-        if headers is not None:
-            return {str(name).lower(): str(value) for name, value in headers.items()}
-    return {}
-
-
-def seconds_until_retry(error: BaseException) -> float | None:
-    """Return the seconds after which a service wants to be asked again, where it says so."""
-    headers = headers_of(error)
-    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
-        value = headers.get(name, "")
-        if value.replace(".", "", 1).isdecimal():
-            return float(value) / unit
-    with suppress(ValueError, TypeError):  # a date, with or without the zone that all of them are in
-        until = parsedate_to_datetime(headers.get("retry-after", ""))
-        return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
-    return _retry_delay(error)
-
-
-def _retry_delay(error: BaseException) -> float | None:
-    """Return what Gemini says in the body; it names a delay even for the quota of a day."""
-    for link in _chain(error):
-        details = json.dumps(getattr(link, "details", None), default=str)
-        if _DAILY not in details and (found := _RETRY_DELAY.search(details)):
-            return float(found[1])
-    return None
 
 
 def is_silent(error: BaseException) -> bool:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "gemini-2.5-flash"
 ADDRESS = "GOOGLE_GEMINI_BASE_URL"
 KEY = "GEMINI_API_KEY"
+ATTEMPTS = 3
+"""Of a request, as the other SDKs make without being told."""
 
 
 class GeminiProvider(ChatProvider):
@@ -35,7 +37,11 @@ class GeminiProvider(ChatProvider):
         connection = genai.Client(
             api_key=self.api_key,
             vertexai=False,
-            http_options=genai.types.HttpOptions(base_url=self.address, timeout=int(self.timeout * 1000)),
+            http_options=genai.types.HttpOptions(
+                base_url=self.address,
+                timeout=int(self.timeout * 1000),
+                retry_options=genai.types.HttpRetryOptions(attempts=ATTEMPTS, initial_delay=0.5),
+            ),
         )
         return GeminiChatClient(model=self.model, client=connection)
 

@@ -1,0 +1,141 @@
+"""What ends or corrects a turn: limits, responses that were cut, calls of tools that could not be made."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent_framework import ChatContext, ChatMiddleware, ChatResponse, Content, FunctionTool, ResponseStream
+
+from skillkit.agent.exceptions import UnfinishedAnswerError
+from skillkit.agent.middleware import called_tools
+from skillkit.agent.models.provider import ChatProvider
+from skillkit.agent.telemetry import Next, Trace
+
+
+@dataclass
+class TurnLimits(ChatMiddleware):
+    """Ends a turn before the request that would go beyond a limit; `begin` starts a turn."""
+
+    trace: Trace
+    tool_calls: int
+    tokens: int
+    _first: int = field(default=0, init=False)
+
+    def begin(self) -> None:
+        self._first = len(self.trace.steps)
+
+    async def process(self, context: ChatContext, call_next: Next) -> None:
+        steps = self.trace.steps[self._first :]
+        calls = Counter(name for step in steps for name in step.calls)
+        if calls.total() >= self.tool_calls:
+            raise self._endless(calls)
+        spent = sum(step.tokens.total + step.tokens.output for step in steps if step.tokens is not None)
+        if spent >= self.tokens:
+            raise UnfinishedAnswerError(
+                f"The turn has taken {spent:,} tokens without an answer{_tools(calls)} and was ended; "
+                "the limit is the setting turn_tokens: agent config set turn_tokens NUMBER"
+            )
+        await call_next()
+
+        def check(response: ChatResponse[Any]) -> None:
+            """Make none of the calls of a response that alone goes beyond the limit."""
+            wanted = calls + Counter(called_tools(response))
+            if wanted.total() > self.tool_calls:
+                raise self._endless(wanted)
+
+        if isinstance(context.result, ResponseStream):
+            context.result = context.result.with_result_hook(check)
+        elif isinstance(context.result, ChatResponse):
+            check(context.result)
+
+    def _endless(self, calls: "Counter[str]") -> UnfinishedAnswerError:
+        [(name, times)] = calls.most_common(1)
+        return UnfinishedAnswerError(
+            f"The model has called tools {calls.total()} times without an answer, {name} {times} times. "
+            "The turn was ended; the limit is the setting tool_calls: agent config set tool_calls NUMBER"
+        )
+
+
+def _tools(calls: "Counter[str]") -> str:
+    """Which tool the turn went on, where there was one."""
+    return "".join(f", {name} was called {times} times," for name, times in calls.most_common(1))
+
+
+class WholeResponses(ChatMiddleware):
+    """Ends the turn at a response that is not whole, before a call of a tool in it is taken for one."""
+
+    def __init__(self, provider: ChatProvider) -> None:
+        self.provider = provider
+        self._called: tuple[str, ...] = ()
+        """The tools that the response before called."""
+
+    async def process(self, context: ChatContext, call_next: Next) -> None:
+        await call_next()
+        if isinstance(context.result, ResponseStream):
+            context.result = context.result.with_result_hook(self.check)
+        elif isinstance(context.result, ChatResponse):
+            self.check(context.result)
+
+    def check(self, response: ChatResponse[Any]) -> None:
+        """Raise when the model did not come to an end of its own."""
+        why = self.provider.refusal(response) or self._problem(response)
+        if why is not None:
+            name = self.provider.name
+            raise UnfinishedAnswerError(f"The answer of the provider '{name}' is not whole: {why}")
+
+    def _problem(self, response: ChatResponse[Any]) -> str | None:
+        before = "".join(f" after a call of {name}" for name in self._called[-1:])
+        self._called = called_tools(response)
+        empty = not self._called and not response.text.strip()
+        match response.finish_reason:
+            case "length":
+                return "it became longer than the model may write. Ask for the rest, or for something shorter"
+            case "content_filter":
+                return "the provider's filter stopped it. Say it in other words"
+            case None if self.provider.marks_end and empty:
+                where = self.provider.shown_address
+                return f"nothing of it came. Try again{where and f', or check whether a model is{where}'}"
+            case None if self.provider.marks_end:
+                return "it stopped without its end mark. Try again"
+            case None | "stop" | "tool_calls" if empty:
+                return f"it is empty{before}. Try again, or choose another model: --model NAME"
+            case None | "stop" | "tool_calls":
+                return None
+            case "model_context_window_exceeded":  # how Anthropic says it
+                return "the conversation is as long as the model can read. Shorten it with /compact"
+            case other:
+                return f"the provider ended it with '{other}'. Try again"
+
+
+FRAMEWORK_ROUNDS = 40
+"""What the framework allows by itself; a client with a smaller number has its reasons."""
+_TOOLS = " Tools: "
+
+
+def describe_tool_errors(client: Any, tool_calls: int) -> None:
+    """Let a client of the framework say what is wrong with a call, and leave counting them to the agent."""
+    configuration = getattr(client, "function_invocation_configuration", None)
+    if configuration is not None:
+        configuration["include_detailed_errors"] = True
+        if configuration.get("max_iterations", 0) >= FRAMEWORK_ROUNDS:
+            configuration["max_iterations"] = tool_calls + 1
+
+
+class ToolErrors(ChatMiddleware):
+    """Adds the tools there are to calls that the framework could not make; it gives their errors no code."""
+
+    async def process(self, context: ChatContext, call_next: Next) -> None:
+        tools = (context.options or {}).get("tools") or ()
+        names = ", ".join(tool.name for tool in tools if isinstance(tool, FunctionTool))
+        for message in context.messages:
+            message.contents = [_explained(content, names) for content in message.contents]
+        await call_next()
+
+
+def _explained(content: Content, names: str) -> Content:
+    said = str(content.result or "")
+    if content.type != "function_result" or not content.exception or _TOOLS in said:
+        return content
+    return Content.from_function_result(
+        str(content.call_id), result=f"{said}{_TOOLS}{names or 'none'}.", exception=content.exception
+    )
