@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -16,7 +17,6 @@ from skillkit.core.text import one_line
 from skillkit.disclosure import ToolResult
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.envelope import resource_page
-from skillkit.integrations.agent_framework_runner import command_line
 from skillkit.integrations.default_tools import Paths, manager_of
 from skillkit.scripts import ScriptTools, find_script
 
@@ -107,3 +107,16 @@ class _Script(SkillScript):
         given = command_line(args, lambda name: f"--{name.replace('_', '-')}")
         result = await self._scripts.ascript_run(skill_id(self._skill), self.name, given, json=False)
         return ToolResult.from_data("script_run", result).text
+
+
+def command_line(
+    args: Mapping[str, Any] | Sequence[str] | None, option: Callable[[str], str] = "--{}".format
+) -> list[str]:
+    """A list as it is; a mapping as options, which is how the framework's own runners pass one."""
+    if not isinstance(args, Mapping):
+        return [str(argument) for argument in args or ()]
+    line: list[str] = []
+    for name, value in args.items():
+        if value is not False and value is not None:
+            line += [option(name)] if value is True else [option(name), str(value)]
+    return line

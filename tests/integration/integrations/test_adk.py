@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("google.adk")
 
+from adk_environment import SandboxedEnvironment
 from google.adk.agents import LlmAgent
 from google.adk.models import BaseLlm, LlmRequest, LlmResponse
 from google.adk.runners import InMemoryRunner
@@ -17,7 +18,6 @@ from google.genai import types
 from skillkit import SkillManager
 from skillkit.core.authority import PerTenantAuthority
 from skillkit.integrations.adk import SkillKitRegistry
-from skillkit.integrations.adk_environment import SandboxedEnvironment
 
 
 @pytest.fixture

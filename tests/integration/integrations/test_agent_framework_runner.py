@@ -2,10 +2,10 @@
 
 import pytest
 from agent_framework import FileSkill, FileSkillScript, SkillFrontmatter
+from agent_framework_runner import SandboxedScriptRunner
 
 from skillkit.core.authority import DefaultAuthority
 from skillkit.core.grants import Grants
-from skillkit.integrations.agent_framework_runner import SandboxedScriptRunner
 from skillkit.scripts import LocalRunner
 
 

@@ -11,10 +11,8 @@ from skillkit.core.extras import pip_install
 
 MODULES = {
     "adk": ("google.adk", "adk"),
-    "adk_environment": ("google.adk", "adk"),
     "agent_framework": ("agent_framework", "agent-framework"),
     "anthropic": ("anthropic", "anthropic"),
-    "deepagents_backend": ("deepagents", "deepagents"),
     "langchain": ("langchain", "langchain"),
     "mcp": ("mcp", "mcp"),
     "openai_agents": ("agents", "openai-agents"),

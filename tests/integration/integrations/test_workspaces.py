@@ -83,7 +83,7 @@ async def test_limits_and_cancelling_hold(workspace: SandboxedWorkspace) -> None
 
 async def test_pydantic_ai(workspace: SandboxedWorkspace) -> None:
     workspaces = pytest.importorskip("pydantic_ai.workspaces")
-    from skillkit.integrations.pydantic_ai_workspace import SandboxedWorkspaceBackend
+    from pydantic_ai_workspace import SandboxedWorkspaceBackend
 
     backend = SandboxedWorkspaceBackend(workspace)
     assert isinstance(backend, workspaces.WorkspaceBackend)
@@ -112,7 +112,7 @@ async def test_pydantic_ai(workspace: SandboxedWorkspace) -> None:
 
 async def test_adk(workspace: SandboxedWorkspace) -> None:
     pytest.importorskip("google.adk.environment", reason="ADK is not installed: dev.py columns peers adk")
-    from skillkit.integrations.adk_environment import SandboxedEnvironment
+    from adk_environment import SandboxedEnvironment
 
     environment = SandboxedEnvironment(workspace)
     await environment.initialize()
@@ -134,10 +134,9 @@ async def test_adk_runs_scripts_of_its_own_skills_in_it(
     workspace: SandboxedWorkspace, tmp_path: Path
 ) -> None:
     pytest.importorskip("google.adk.environment", reason="ADK is not installed: dev.py columns peers adk")
+    from adk_environment import SandboxedEnvironment
     from google.adk.skills import load_skill_from_dir
     from google.adk.tools.skill_toolset import SkillToolset
-
-    from skillkit.integrations.adk_environment import SandboxedEnvironment
 
     skill = tmp_path / "greeter"
     (skill / "scripts").mkdir(parents=True)
@@ -162,7 +161,7 @@ async def test_adk_runs_scripts_of_its_own_skills_in_it(
 
 async def test_deepagents(workspace: SandboxedWorkspace) -> None:
     pytest.importorskip("deepagents", reason="deepagents is not installed: dev.py columns peers deepagents")
-    from skillkit.integrations.deepagents_backend import SandboxedBackend
+    from deepagents_backend import SandboxedBackend
 
     backend = SandboxedBackend(workspace)
     folder = workspace.folder

@@ -1,6 +1,6 @@
 """Named arguments of a framework's scripts as a command line."""
 
-from skillkit.integrations.agent_framework_runner import command_line
+from skillkit.integrations.agent_framework_source import command_line
 
 
 def test_a_zero_is_an_argument_and_only_false_and_none_are_left_out():

@@ -1,14 +1,9 @@
-"""ADK's environment on our sandbox, on this machine or on a fleet."""
+"""Copy this file into a program that uses ADK: commands of the model run in our sandbox."""
 
 import asyncio
 from pathlib import Path
 
-from skillkit.core.extras import pip_install
-
-try:
-    from google.adk.environment import BaseEnvironment, ExecutionResult
-except ImportError as error:
-    raise ImportError(f"ADK's environment needs google-adk: {pip_install('adk')}") from error
+from google.adk.environment import BaseEnvironment, ExecutionResult
 
 from skillkit.scripts.models import Outcome
 from skillkit.scripts.workspace import SandboxedWorkspace

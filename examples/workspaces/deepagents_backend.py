@@ -1,19 +1,14 @@
-"""The sandbox backend of deepagents on our sandbox, on this machine or on a fleet."""
+"""Copy this file into a program that uses deepagents: its commands and files are in our sandbox."""
 
 import asyncio
 
-from skillkit.core.extras import pip_install
-
-try:
-    from deepagents.backends.protocol import (
-        EditResult,
-        ExecuteResponse,
-        FileDownloadResponse,
-        FileUploadResponse,
-    )
-    from deepagents.backends.sandbox import BaseSandbox
-except ImportError as error:
-    raise ImportError(f"This backend needs deepagents: {pip_install('deepagents')}") from error
+from deepagents.backends.protocol import (
+    EditResult,
+    ExecuteResponse,
+    FileDownloadResponse,
+    FileUploadResponse,
+)
+from deepagents.backends.sandbox import BaseSandbox
 
 from skillkit.scripts.models import ScriptResult
 from skillkit.scripts.workspace import SandboxedWorkspace

@@ -1,4 +1,4 @@
-"""Pydantic AI's workspaces on our sandbox, on this machine or on a fleet."""
+"""Copy this file into a program that uses Pydantic AI: its workspace is in our sandbox."""
 
 from collections.abc import Mapping
 

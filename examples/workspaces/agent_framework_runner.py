@@ -1,6 +1,5 @@
-"""Agent Framework's own file skills with their scripts in our sandbox, on this machine or on a fleet."""
+"""Copy this file into a program with Agent Framework's own skills: their scripts run in our sandbox."""
 
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +7,7 @@ from skillkit.core.authority import Authority, DefaultAuthority, current_request
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.parser import SkillParser
+from skillkit.integrations.agent_framework_source import command_line
 from skillkit.scripts.catalogue import find_script
 from skillkit.scripts.granted_requests import RefusedRequestError, RunCall, run_request
 from skillkit.scripts.models import ScriptRunner
@@ -54,16 +54,3 @@ class SandboxedScriptRunner:
         except (SkillsUseError, ValueError) as error:
             return failure("execution_failed", str(error))
         return run_payload(found.name, request, await self._runner.arun(request), as_json=False)
-
-
-def command_line(
-    args: Mapping[str, Any] | Sequence[str] | None, option: Callable[[str], str] = "--{}".format
-) -> list[str]:
-    """A list as it is; a mapping as options, which is how the framework's own runners pass one."""
-    if not isinstance(args, Mapping):
-        return [str(argument) for argument in args or ()]
-    line: list[str] = []
-    for name, value in args.items():
-        if value is not False and value is not None:
-            line += [option(name)] if value is True else [option(name), str(value)]
-    return line
