@@ -1,21 +1,26 @@
 """Whether a skill's scripts may run: the user's word about exact bytes, never the conversation's."""
 
 import shlex
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
 from skillkit.core.authority import Authority, Requester, WrappedAuthority, current_requester
+from skillkit.core.digest_memo import tree_digests
 from skillkit.core.disk import real_path
+from skillkit.core.events import Event, Json, Kind
+from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Grants
+from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.core.shipped import is_as_shipped
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 from skillkit.install.granted_parts import add_parts, project_consent, show_project
 from skillkit.scripts.inputs import named_in_project, named_inputs, with_input_names, working_project
 from skillkit.scripts.node_locks import locked_names
+from skillkit.scripts.runners import can_show_folders
 
 
 class Decision(str, Enum):
@@ -178,3 +183,52 @@ def _wanted_project(skill: SkillMetadata, arguments: Sequence[str], files: tuple
         return None
     unseen = with_input_names(tuple(arguments), named_inputs(files))
     return project if named_in_project(unseen, project, real_path(skill.base_dir)) else None
+
+
+class ScriptApproval:
+    """Asks the user about a script of a skill whose exact bytes were not approved yet."""
+
+    def __init__(
+        self,
+        manager: SkillManager,
+        approvals: Approvals,
+        ask: Ask | None,
+        can_show_folders: Callable[[], bool] = can_show_folders,
+    ) -> None:
+        self.manager = manager
+        self.approvals = approvals
+        self.ask = ask
+        self.can_show_folders = can_show_folders
+
+    async def ask_about(self, tool: str, arguments: Mapping[str, object]) -> bool:
+        """Ask where there is no word yet. Whether the script runs is then for the authority to say: it
+        knows the user's answer, and why not."""
+        self.approvals.forget_once()
+        question = self._question(arguments)
+        if question is not None and self.ask is not None:
+            data: dict[str, Json] = {"tool": tool, "script": question.script}
+            data |= {} if question.project is None else {"project": str(question.project)}
+            asked = Event(Kind.SCRIPT_ASKED, question.skill.name, question.digest, data)
+            self.manager.journal.record(asked)
+            decision = await self.ask(question)
+            if decision is not Decision.NO:  # a no is written down by whoever does not run the script
+                given: dict[str, Json] = {**data, "decision": decision.value}
+                granted = Event(Kind.SCRIPT_GRANTED, asked.skill, asked.digest, given)
+                self.manager.journal.record(granted)
+            self.approvals.decide(question, decision)
+        return True
+
+    def _question(self, arguments: Mapping[str, object]) -> ScriptQuestion | None:
+        try:
+            skill = self.manager.get_skill(str(arguments.get("skill_id")))
+            digest = tree_digests.with_links(skill.base_dir).digest
+        except SkillsUseError:
+            return None  # the tool answers what is wrong
+        given = arguments.get("args")
+        return self.approvals.question(
+            skill,
+            str(arguments.get("script_name")),
+            [str(each) for each in given] if isinstance(given, list) else [],
+            digest,
+            folders=self.ask is not None and self.can_show_folders(),
+        )

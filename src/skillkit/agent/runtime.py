@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skillkit.agent.approvals import Approvals, Ask
+from skillkit.agent.approvals import Approvals, Ask, ScriptApproval
 from skillkit.agent.compaction import SHARE_OF_CONTEXT, Compaction, compact, tokens_of
 from skillkit.agent.conversations import ConversationStore, SavedConversation, UnsavedTurn
 from skillkit.agent.exceptions import UnfinishedAnswerError
@@ -302,7 +302,7 @@ class AgentRuntime:
         ]
 
     def _build_skills(self) -> "ProgramSkills":
-        from skillkit.agent.skills import ProgramSkills, ScriptApproval, disclosure_provider
+        from skillkit.agent.skills import ProgramSkills, disclosure_provider
 
         provider = disclosure_provider(
             self.manager,

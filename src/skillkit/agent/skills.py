@@ -6,12 +6,10 @@ from typing import Any
 
 from agent_framework import ChatContext, Message, SupportsAgentRun
 
-from skillkit.agent.approvals import Approvals, Ask, Decision, ScriptQuestion
+from skillkit.agent.approvals import ScriptApproval
 from skillkit.agent.script_answers import ShownOutputs, find_remedy
 from skillkit.core.authority import Authority, Requester
-from skillkit.core.digest_memo import tree_digests
-from skillkit.core.events import NO_JOURNAL, Event, Json, Kind, in_turn
-from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.events import NO_JOURNAL, in_turn
 from skillkit.core.manager import SkillManager
 from skillkit.disclosure import (
     Disclosure,
@@ -31,7 +29,7 @@ from skillkit.integrations.agent_framework_files import show_files
 from skillkit.integrations.conversation import Conversation
 from skillkit.integrations.default_tools import default_sources
 from skillkit.scripts import LocalRunner, ScriptTools
-from skillkit.scripts.runners import can_show_folders, default_runner
+from skillkit.scripts.runners import default_runner
 
 STATE = "skills"
 Observer = Callable[[Disclosure], object]
@@ -70,7 +68,7 @@ class ProgramSkills(SkillsContextProvider):
     def __init__(
         self,
         provider: SkillContextProvider,
-        approvals: "ScriptApproval",
+        approvals: ScriptApproval,
         observer: Observer = lambda disclosed: None,
         basic: Sequence[Tool] = (),
         *,
@@ -157,52 +155,3 @@ class ProgramSkills(SkillsContextProvider):
         from skillkit.agent.local.tools import LocalTools
 
         return LocalTools(joined, self.provider.manager)
-
-
-class ScriptApproval:
-    """Asks the user about a script of a skill whose exact bytes were not approved yet."""
-
-    def __init__(
-        self,
-        manager: SkillManager,
-        approvals: Approvals,
-        ask: Ask | None,
-        can_show_folders: Callable[[], bool] = can_show_folders,
-    ) -> None:
-        self.manager = manager
-        self.approvals = approvals
-        self.ask = ask
-        self.can_show_folders = can_show_folders
-
-    async def ask_about(self, tool: str, arguments: Mapping[str, object]) -> bool:
-        """Ask where there is no word yet. Whether the script runs is then for the authority to say: it
-        knows the user's answer, and why not."""
-        self.approvals.forget_once()
-        question = self._question(arguments)
-        if question is not None and self.ask is not None:
-            data: dict[str, Json] = {"tool": tool, "script": question.script}
-            data |= {} if question.project is None else {"project": str(question.project)}
-            asked = Event(Kind.SCRIPT_ASKED, question.skill.name, question.digest, data)
-            self.manager.journal.record(asked)
-            decision = await self.ask(question)
-            if decision is not Decision.NO:  # a no is written down by whoever does not run the script
-                given: dict[str, Json] = {**data, "decision": decision.value}
-                granted = Event(Kind.SCRIPT_GRANTED, asked.skill, asked.digest, given)
-                self.manager.journal.record(granted)
-            self.approvals.decide(question, decision)
-        return True
-
-    def _question(self, arguments: Mapping[str, object]) -> ScriptQuestion | None:
-        try:
-            skill = self.manager.get_skill(str(arguments.get("skill_id")))
-            digest = tree_digests.with_links(skill.base_dir).digest
-        except SkillsUseError:
-            return None  # the tool answers what is wrong
-        given = arguments.get("args")
-        return self.approvals.question(
-            skill,
-            str(arguments.get("script_name")),
-            [str(each) for each in given] if isinstance(given, list) else [],
-            digest,
-            folders=self.ask is not None and self.can_show_folders(),
-        )

@@ -3,7 +3,7 @@
 from installing import Person
 from skill_repositories import Repository, skill_text
 
-from skillkit.agent.version_tests import notes_of_tests
+from skillkit.evaluation.version_tests import notes_of_tests
 from skillkit.install.installer import SkillInstaller
 
 

@@ -12,7 +12,7 @@ from skillkit.install.exceptions import SourceError
 from skillkit.install.sources.source import Access, OpenSource, Source, check_address
 
 _PREFIX = "mcp:"
-_READER = "skillkit.integrations.mcp.opened"
+_READER = "skillkit.integrations.mcp.client"
 """Speaks the protocol, which belongs to a higher layer and to an optional package."""
 
 

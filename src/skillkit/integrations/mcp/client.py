@@ -7,9 +7,12 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from mcp import Client
 
 from skillkit.core.authority import Authority, Requester, WrappedAuthority
 from skillkit.core.availability import Refusal
@@ -18,12 +21,18 @@ from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, real_path
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata, SkillSource, SourceType
+from skillkit.core.names import canonical_name
 from skillkit.core.names import refusal as name_refusal
 from skillkit.core.parser import SkillParser
 from skillkit.core.sources import PRIORITY_LAST
-from skillkit.core.text import one_line
+from skillkit.core.text import escape_hidden, one_line
 from skillkit.install.added_sources import REMOTE_FOLDER, remote_folder
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
+from skillkit.install.exceptions import InstallError, NetworkError, SourceError
+from skillkit.install.sources.files import OpenFiles
+from skillkit.install.sources.layout import LeftOut, Listing
+from skillkit.install.sources.source import Access, OpenOneByOne, Source
+from skillkit.install.tree import SkillTree, TreeFile, TreeLimits, refuse_large
 from skillkit.integrations.mcp.manifest import SKILL_FILE, frontmatter
 from skillkit.integrations.mcp.remote import RemoteSkill, RemoteSkillError, announced, ask, fetch_files
 
@@ -210,3 +219,60 @@ def _check_header(skill: RemoteSkill, file: Path) -> None:
 
 def _short(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+Answer = TypeVar("Answer")
+
+
+class OpenServer(OpenOneByOne):
+    """The skills of a server as it announced them when it was asked, by name."""
+
+    def __init__(self, followed: Source, url: str, access: Access) -> None:
+        self.followed = followed
+        self._url = url
+        self._access = access
+        self._skills: dict[str, RemoteSkill] = {}
+        self._left_out: list[LeftOut] = []
+        for skill in self._ask(lambda client: announced(client, url)):
+            if canonical_name(skill.name) in {canonical_name(name) for name in self._skills}:
+                reason = "the server offers another skill of that name; the first is taken"
+                self._left_out.append(LeftOut(skill.uri, reason))
+            else:
+                self._skills[skill.name] = skill
+        offered = sorted((skill.uri, skill.digest) for skill in self._skills.values())
+        self.revision = f"sha256:{hashlib.sha256(json.dumps(offered).encode()).hexdigest()}"
+
+    def listing(self, start: str = "") -> Listing:
+        names = [name for name in self._skills if not start or name == start]
+        if start and not names:
+            raise InstallError(f"{self.followed.location} has no skill '{escape_hidden(start)}' any more")
+        return Listing(tuple(sorted(names)), tuple(self._left_out))
+
+    def headers(self, paths: Sequence[str]) -> list[bytes]:
+        return [f"---\n{json.dumps(dict(self._skills[path].frontmatter))}\n---\n".encode() for path in paths]
+
+    def read_one(self, path: str, limits: TreeLimits) -> SkillTree:
+        if (skill := self._skills.get(path)) is None:
+            raise InstallError(f"{self.followed.location} has no skill '{escape_hidden(path)}' any more")
+        refuse_large(len(skill.tree.files), sum(file.size for file in skill.tree.files.values()), limits)
+        raw = self._ask(partial(fetch_files, skill=skill))
+        files = {name: TreeFile(content) for name, content in raw.items()}
+        return OpenFiles(self.followed, files, None).read_one("", limits)
+
+    def holds(self, path: str, tree: SkillTree) -> bool:
+        skill = self._skills.get(path)
+        return skill is not None and skill.tree == tree.digest
+
+    def _ask(self, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
+        """What the server answers, in time."""
+
+        async def asking() -> Answer:
+            async with asyncio.timeout(self._access.timeout):
+                return await ask(self._url, self._url, question)
+
+        try:
+            return asyncio.run(asking())
+        except TimeoutError as error:
+            raise NetworkError(f"{self.followed}: no end after {self._access.timeout:.0f} seconds") from error
+        except SkillsUseError as error:
+            raise SourceError(str(error)) from error

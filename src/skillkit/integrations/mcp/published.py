@@ -1,22 +1,27 @@
 """What one client may read of the skills of a manager, by URI: files, folders, entries, and no local path."""
 
+import base64
 import logging
+import mimetypes
 from collections.abc import Sequence
 from urllib.parse import unquote
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
+from skillkit.core.authority import current_requester
 from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
+from skillkit.disclosure import ToolResult
 from skillkit.integrations.mcp import manifest
-from skillkit.integrations.mcp.made_files import ResourceContents, resource_contents
+from skillkit.scripts.outputs import OutputStore
 
 logger = logging.getLogger(__name__)
 
 FOLDER_TYPE = "inode/directory"
+ResourceContents = types.TextResourceContents | types.BlobResourceContents
 
 
 class PublishedSkills:
@@ -104,3 +109,41 @@ def unknown(uri: str) -> MCPError:
 
 def _json_text(uri: str, text: str) -> types.TextResourceContents:
     return types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
+
+
+def made_content(result: ToolResult) -> list[types.ContentBlock]:
+    """Return a link to each file that a script made, and the pictures among them."""
+    links = [
+        types.ResourceLink(
+            type="resource_link",
+            uri=str(file["uri"]),
+            name=str(file["name"]),
+            mime_type=str(file["media_type"]),
+            size=file["bytes"] if isinstance(file["bytes"], int) else None,
+        )
+        for file in result.files
+        if file.keys() >= {"uri", "name", "media_type", "bytes"}
+    ]
+    pictures = [file for file in result.shown if file.is_picture]
+    return [
+        *links,
+        *(types.ImageContent(type="image", data=file.base64, mime_type=file.media_type) for file in pictures),
+    ]
+
+
+def read_made_file(outputs: OutputStore, uri: str) -> ResourceContents:
+    """Return what a script of this client made; ContentLoadError if it made no such file."""
+    path = outputs.path(uri, current_requester())
+    return resource_contents(uri, path.read_bytes(), mimetypes.guess_type(path.name)[0])
+
+
+def resource_contents(uri: str, raw: bytes, media_type: str | None) -> ResourceContents:
+    """Return the bytes of a file in the form that the protocol carries."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        blob = base64.b64encode(raw).decode("ascii")
+        return types.BlobResourceContents(
+            uri=uri, mime_type=media_type or "application/octet-stream", blob=blob
+        )
+    return types.TextResourceContents(uri=uri, mime_type=media_type or "text/plain", text=text)

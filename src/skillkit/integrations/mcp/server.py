@@ -34,8 +34,13 @@ from skillkit.disclosure.tools import Effect, Tool
 from skillkit.integrations.conversation import Conversation
 from skillkit.integrations.default_tools import Paths, default_provider, manager_of
 from skillkit.integrations.mcp import manifest
-from skillkit.integrations.mcp.made_files import ResourceContents, made_content, read_made_file
-from skillkit.integrations.mcp.published import PublishedSkills, unknown
+from skillkit.integrations.mcp.published import (
+    PublishedSkills,
+    ResourceContents,
+    made_content,
+    read_made_file,
+    unknown,
+)
 from skillkit.scripts import ScriptTools
 from skillkit.scripts.outputs import SCHEME
 

@@ -295,7 +295,7 @@ def update(
     limits = TreeLimits(max_files, max_bytes)
     with installer(yes=yes, trusted=trusted, limits=limits, full=full, quiet=quiet) as (opened, asker):
         if test:
-            from skillkit.agent.version_tests import notes_of_tests
+            from skillkit.evaluation.version_tests import notes_of_tests
 
             opened.examine = notes_of_tests
         wanted = names or [skill.name_canonical for skill in opened.list()]
