@@ -77,6 +77,11 @@ def _matching(name: str) -> str:
     return _table(heads, rows, measured)
 
 
+def _embedded() -> str:
+    measured = recorded("embedded")
+    return _table(("requests", "right"), [(str(measured["requests"]), str(measured["right"]))], measured)
+
+
 def _settings() -> str:
     """A table for each section of .env.example."""
     lines = []
@@ -97,6 +102,7 @@ TABLES = {
     "defects": _defects,
     "matching-fetched": lambda: _matching("matching-fetched"),
     "matching-shared": lambda: _matching("matching-shared"),
+    "embedded": _embedded,
     "settings": _settings,
 }
 
