@@ -66,6 +66,17 @@ def shortened(text: str, limit: int) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
+def cut(text: str, length: int | None) -> str:
+    """`text` in at most `length` characters, between words where that is possible, visibly."""
+    if length is None or len(text) <= length:
+        return text
+    kept = text[: length - 1]
+    if not text[length - 1].isspace():
+        space = kept.rfind(" ")
+        kept = kept[:space] if space > length // 2 else kept
+    return kept.rstrip(" ,;:.-") + "…"
+
+
 def escape_hidden(text: str) -> str:
     """`text` for a terminal: what cannot be seen is spelled out, so that nothing can hide."""
     return HIDDEN_OR_LAYOUT.sub(lambda match: _spelled(match.group()), text)

@@ -22,9 +22,8 @@ from skillkit.core.names import canonical_name
 from skillkit.core.processors import Surroundings
 from skillkit.core.resources import Resource, ResourcePage
 from skillkit.core.sources import project_root
-from skillkit.core.text import one_line
+from skillkit.core.text import cut, one_line
 from skillkit.disclosure import envelope, notes
-from skillkit.disclosure.budget import cut
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.commands import InlineCommands, RunCommand
 from skillkit.disclosure.exceptions import SkillRefusedError

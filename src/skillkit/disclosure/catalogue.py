@@ -7,8 +7,7 @@ from enum import Enum
 from functools import cache, lru_cache
 
 from skillkit.core.models import SkillMetadata, SourceType
-from skillkit.core.text import one_line
-from skillkit.disclosure.budget import allot, cut
+from skillkit.core.text import cut, one_line
 from skillkit.disclosure.fence import escaped, escaped_line
 from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
 
@@ -21,6 +20,8 @@ _LENGTHS = (None, 480, 240, 120)
 SHORTEST_CLAUSE, SHORT_CLAUSE, LONGEST_CLAUSE = 20, 20, 60
 SHORTEST_LINE, MOST_CHARACTERS = 4, 8
 """Tokens of the shortest line, and characters of the longest token: what cannot fit is not counted."""
+STEPS: tuple[int | None, ...] = (60, 120, 240, 480, None)
+"""Lengths in characters that descriptions grow through; the last is whole."""
 TITLE = "## Agent Skills"
 
 Rank = Callable[[SkillMetadata], int]
@@ -222,3 +223,40 @@ def _remark(unlisted: int, bare: int, shortened: int) -> str:
     if shortened > bare:
         cuts.append("descriptions ending in … are cut")
     return f"{'; '.join(cuts)}. search_skills finds them." if cuts else ""
+
+
+def allot(
+    order: Sequence[int],
+    budget: int,
+    describe: Callable[[int, int | None], str],
+    price: Callable[[int, str], int],
+) -> dict[int, str]:
+    """What is shown of each entry of `order`, best first, for at most `budget` tokens in all.
+
+    `describe(entry, length)` is a description cut to `length`, `price(entry, description)` what the
+    entry costs with it. An entry that is missing from the answer does not fit even by its name. The
+    work is bounded by the budget, not by the number of entries: nothing behind the first entry that
+    does not fit is looked at.
+    """
+    shown: dict[int, str] = {}
+    paid: dict[int, int] = {}
+    left = budget
+
+    def buy(entry: int, description: str) -> bool:
+        nonlocal left
+        if shown.get(entry) == description:
+            return True
+        cost = price(entry, description)
+        more = cost - paid.get(entry, 0)
+        if more > left:
+            return False
+        left -= more
+        paid[entry] = cost
+        shown[entry] = description
+        return True
+
+    if all(buy(entry, "") for entry in order):
+        for length in STEPS:
+            if not all(buy(entry, describe(entry, length)) for entry in order):
+                break
+    return shown

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skillkit.core.resources import Resource, ResourcePage
-from skillkit.core.text import hidden_in, one_line
-from skillkit.disclosure.budget import cut
+from skillkit.core.text import cut, hidden_in, one_line
 from skillkit.disclosure.fence import attribute, error_element, escaped, escaped_line, fenced, nonce_for
 
 MAX_RESOURCE_NAMES = 50

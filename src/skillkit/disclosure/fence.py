@@ -3,8 +3,7 @@
 import re
 import secrets
 
-from skillkit.core.text import one_line, strip_hidden
-from skillkit.disclosure.budget import cut
+from skillkit.core.text import cut, one_line, strip_hidden
 
 MAX_MESSAGE = 600
 

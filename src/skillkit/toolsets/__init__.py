@@ -6,8 +6,7 @@ from skillkit.core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from skillkit.toolsets.active import ActiveToolsets
-    from skillkit.toolsets.base import AgentToolset, as_tool
-    from skillkit.toolsets.exceptions import ToolsetError
+    from skillkit.toolsets.base import AgentToolset, ToolsetError, as_tool
     from skillkit.toolsets.loader import LoadedToolset, ToolsetLoader, Toolsets, collect_tools
     from skillkit.toolsets.python_skills import PythonSkill, PythonSkills
 
@@ -28,8 +27,7 @@ __getattr__ = lazy_names(
     __name__,
     {
         "active": "ActiveToolsets",
-        "base": "AgentToolset as_tool",
-        "exceptions": "ToolsetError",
+        "base": "AgentToolset ToolsetError as_tool",
         "loader": "LoadedToolset ToolsetLoader Toolsets collect_tools",
         "python_skills": "PythonSkill PythonSkills",
     },

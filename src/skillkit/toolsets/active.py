@@ -9,7 +9,7 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tools import Tool
-from skillkit.toolsets.exceptions import ToolsetError
+from skillkit.toolsets.base import ToolsetError
 from skillkit.toolsets.loader import LoadedToolset, ToolsetLoader, collect_tools
 
 logger = logging.getLogger(__name__)

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Limits
 from skillkit.core.text import escape_hidden
 from skillkit.disclosure.tools import Effect, Tool
@@ -124,3 +125,12 @@ def success_response(result: object, name: str, size: int) -> dict[str, object]:
 
 def failure_response(code: str, message: str) -> dict[str, object]:
     return {"success": False, "result": None, "error": code, "message": message}
+
+
+class ToolsetError(SkillsUseError):
+    """A toolset that a skill names cannot be used; the message says which, whose, and what to do."""
+
+    def __init__(self, message: str, skill_name: str, toolset: str) -> None:
+        super().__init__(message)
+        self.skill_name = skill_name
+        self.toolset = toolset

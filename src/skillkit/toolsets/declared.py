@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable
 
 from skillkit.core.models import SkillMetadata
-from skillkit.toolsets.exceptions import ToolsetError
+from skillkit.toolsets.base import ToolsetError
 from skillkit.toolsets.loader import definition_parts
 
 

@@ -15,9 +15,8 @@ from skillkit.core.grants import Limits
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.disclosure.tools import Tool
-from skillkit.toolsets.base import AgentToolset, as_tool
+from skillkit.toolsets.base import AgentToolset, ToolsetError, as_tool
 from skillkit.toolsets.calls import CallOutcome, ToolTimeoutError, call_apart
-from skillkit.toolsets.exceptions import ToolsetError
 from skillkit.toolsets.modules import SkillSources, import_module, read_sources
 
 logger = logging.getLogger(__name__)

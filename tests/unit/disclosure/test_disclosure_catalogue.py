@@ -6,8 +6,9 @@ from xml.etree import ElementTree
 import pytest
 
 from skillkit.core.models import SkillMetadata, SourceType
+from skillkit.core.text import cut
 from skillkit.disclosure import EncodingCounter, TokenEstimator, render_catalogue
-from skillkit.disclosure.budget import CUT, allot, cut
+from skillkit.disclosure.catalogue import allot
 
 LONG = "Extracts text and tables from PDF files, fills in forms and merges documents. " * 13
 
@@ -82,7 +83,7 @@ def test_every_name_stays_while_descriptions_are_cut_visibly(count):
     entries = listed(catalogue.text)
     assert len(entries) == count
     assert catalogue.shortened == count
-    assert all(text is None or text.endswith(CUT) for text in entries.values())
+    assert all(text is None or text.endswith("…") for text in entries.values())
     assert any(entries.values())
     assert catalogue.text.splitlines()[-1].endswith("search_skills finds them.")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from skillkit.core.models import SkillMetadata
 from skillkit.evaluation.report import Problem
 from skillkit.evaluation.static.script_sources import compile_problems, source_of
-from skillkit.toolsets.exceptions import ToolsetError
+from skillkit.toolsets.base import ToolsetError
 from skillkit.toolsets.loader import definition_parts
 
 
