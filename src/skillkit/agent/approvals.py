@@ -16,10 +16,16 @@ from skillkit.core.grants import Grants
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.core.shipped import is_as_shipped
-from skillkit.install.consents import Consent, ConsentFile, ConsentKind
-from skillkit.install.granted_parts import add_parts, project_consent, show_project
+from skillkit.install.consents import (
+    Consent,
+    ConsentFile,
+    ConsentKind,
+    add_parts,
+    project_consent,
+    show_project,
+)
 from skillkit.scripts.inputs import named_in_project, named_inputs, with_input_names, working_project
-from skillkit.scripts.node_locks import locked_names
+from skillkit.scripts.node_packages import locked_names
 from skillkit.scripts.runners import can_show_folders
 
 

@@ -14,8 +14,7 @@ from skillkit.core.grants import Grants
 from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.core.shipped import is_as_shipped
 from skillkit.install.clients import shared_folders
-from skillkit.install.consents import ConsentKind
-from skillkit.install.granted_parts import add_parts
+from skillkit.install.consents import ConsentKind, add_parts
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry
 from skillkit.install.selection import Selection

@@ -26,7 +26,10 @@ from skillkit.install.fetch import Chooser, Wanted, fetch, fetch_at, list_choice
 from skillkit.install.paths import installed_identity
 from skillkit.install.placement import PlaceState
 from skillkit.install.plan import (
+    AddedSkills,
+    Offered,
     Plan,
+    Updated,
     find_places,
     is_installed,
     make_plan,
@@ -42,7 +45,6 @@ from skillkit.install.plan import (
 from skillkit.install.proposal import Proposal, ProposedSkill
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import MAX_PREVIOUS, RegistryState, RemovedSkill
-from skillkit.install.results import AddedSkills, Offered, Updated
 from skillkit.install.sources.layout import LeftOut
 from skillkit.install.sources.resolving import resolve_source
 from skillkit.install.sources.source import OpenSource, OpenSources, Source

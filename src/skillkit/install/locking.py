@@ -11,11 +11,10 @@ from skillkit.install.foreign_lock import ForeignSkill, find_all, parse_entries,
 from skillkit.install.inspection import info, verify
 from skillkit.install.lock_hashes import computed_hash
 from skillkit.install.lockfile import Lock, read_lock, write_lock
-from skillkit.install.plan import Plan, offer_of, refuse_conflict
+from skillkit.install.plan import AddedSkills, Plan, offer_of, refuse_conflict
 from skillkit.install.proposal import Proposal, ProposedSkill
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import RegistryState
-from skillkit.install.results import AddedSkills
 from skillkit.install.sources.layout import LeftOut
 from skillkit.install.sync import SyncPlan, compare, fetch_locked, refuse_drift
 

@@ -1,7 +1,8 @@
-"""A skill on its way into the store: its record, its bytes, and how it is presented."""
+"""A skill on its way into the store: its record, its bytes, how it is presented, and what came of it."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from skillkit.core.availability import out_of_range
 from skillkit.core.exceptions import SkillsUseError
@@ -13,7 +14,7 @@ from skillkit.install.changes import FileChange, diff_lines, file_changes
 from skillkit.install.clients import Place, Placing
 from skillkit.install.closure import Closure
 from skillkit.install.exceptions import InstallError, LocalEditsError, NameConflictError, Remedy
-from skillkit.install.fetch import FetchedSkill, manifest
+from skillkit.install.fetch import Choice, FetchedSkill, manifest
 from skillkit.install.paths import installable
 from skillkit.install.placement import PlaceState
 from skillkit.install.proposal import ProposedSkill
@@ -31,6 +32,36 @@ class Plan:
     skill: InstalledSkill
     tree: SkillTree
     metadata: SkillMetadata
+
+
+class AddedSkills(list[InstalledSkill]):
+    """The skills that are installed now, and what of the source was left out."""
+
+    def __init__(
+        self, skills: Iterable[InstalledSkill], left_out: Iterable[LeftOut], approved: tuple[Path, ...] = ()
+    ) -> None:
+        super().__init__(skills)
+        self.left_out = tuple(left_out)
+        self.approved = approved
+        """Folders that were approved where they are, without being installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """What a source holds."""
+
+    choices: tuple[Choice, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """What became of one skill of many that were updated."""
+
+    name: str
+    before: InstalledSkill | None = None
+    after: InstalledSkill | None = None
+    error: SkillsUseError | None = None
 
 
 def make_plan(registry: InstallRegistry, found: FetchedSkill, name: str | None = None) -> Plan:

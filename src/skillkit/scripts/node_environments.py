@@ -24,8 +24,7 @@ from skillkit.scripts.environments import (
     say_on_stderr,
 )
 from skillkit.scripts.models import DependencyError
-from skillkit.scripts.node_locks import MODULES, check_lock
-from skillkit.scripts.node_packages import PACKAGE_FILE, NodeProject, nearest_folder
+from skillkit.scripts.node_packages import MODULES, PACKAGE_FILE, NodeProject, check_lock, nearest_folder
 
 _FORMAT = "skillkit node 1"
 _LOCK_FILE = "package-lock.json"

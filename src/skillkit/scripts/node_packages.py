@@ -1,4 +1,4 @@
-"""What a skill's Node.js scripts need: what the `package.json` above them names, and what they import."""
+"""What Node.js scripts of a skill need: what `package.json` names, what they import, what npm locks."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,14 +9,17 @@ from skillkit.core.foreign_json import parse_json
 from skillkit.core.models import SkillMetadata
 from skillkit.scripts.catalogue import find_scripts
 from skillkit.scripts.imports import node_packages_of, read_files
+from skillkit.scripts.models import DependencyError
 
 PACKAGE_FILE = "package.json"
+MODULES = "node_modules"
 _LOCK_FILE = "package-lock.json"
 _MAX_FILE = 4 << 20
 _MAX_DEPENDENCIES = 200
 _SUFFIXES = (".js", ".mjs", ".cjs", ".ts")
 _NAME = re.compile(r"(?:@[A-Za-z0-9~-][A-Za-z0-9._~-]*/)?[A-Za-z0-9~-][A-Za-z0-9._~-]*")
 _VERSIONS = re.compile(r"[A-Za-z0-9.^~<>=|*+ -]{0,200}")
+_INTEGRITY = re.compile(r"sha(?:512|384|256|1)-[A-Za-z0-9+/=]{20,}(?: sha[0-9]+-[A-Za-z0-9+/=]{20,})*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +113,28 @@ def _object(content: bytes) -> dict[str, Any]:
     except ValueError:
         return {}
     return data if isinstance(data, dict) else {}
+
+
+def check_lock(lock: Any) -> None:
+    """Raise DependencyError for a lock that names anything but packages of the registry by integrity."""
+    packages = lock.get("packages") if isinstance(lock, dict) else None
+    if not isinstance(packages, dict) or "" not in packages:
+        raise DependencyError("npm made a lock that cannot be read; a newer npm is needed")
+    for place, entry in packages.items():
+        if not place:
+            continue
+        plain = place.startswith(f"{MODULES}/") and ".." not in place.split("/")
+        known = entry.get("inBundle") or _INTEGRITY.fullmatch(str(entry.get("integrity", "")))
+        if not plain or not known or entry.get("link") or "resolved" in entry:
+            raise DependencyError(f"The package {place[:200]} comes from elsewhere than the registry")
+
+
+def locked_names(locks: str) -> list[str]:
+    """Return the packages of accepted locks, each once, as `name@version`."""
+    found = {
+        f"{place.rpartition(f'{MODULES}/')[2]}@{entry.get('version')}"
+        for lock in (parse_json(locks) if locks else {}).values()
+        for place, entry in lock["packages"].items()
+        if place
+    }
+    return sorted(found)

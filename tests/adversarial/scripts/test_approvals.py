@@ -11,8 +11,7 @@ from skillkit.core.authority import DefaultAuthority, Requester, asking_for
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.grants import Grants
 from skillkit.core.models import SecretRequest
-from skillkit.install.consents import Consent, ConsentFile, ConsentKind
-from skillkit.install.granted_parts import add_parts, project_consent
+from skillkit.install.consents import Consent, ConsentFile, ConsentKind, add_parts, project_consent
 from skillkit.install.team_policy import TeamAuthority
 from skillkit.scripts import ScriptTools
 

@@ -12,11 +12,9 @@ from file_server import FileServer
 from wheels import fresh
 
 from skillkit.core.digest_memo import tree_digests
-from skillkit.install.consents import ConsentFile, ConsentKind
-from skillkit.install.granted_parts import add_parts, npm_consent
+from skillkit.install.consents import ConsentFile, ConsentKind, add_parts, npm_consent
 from skillkit.scripts import DependencyError, Grants
-from skillkit.scripts.node_locks import check_lock, locked_names
-from skillkit.scripts.node_packages import node_projects, node_projects_of
+from skillkit.scripts.node_packages import check_lock, locked_names, node_projects, node_projects_of
 
 __all__ = ["fresh"]
 pytestmark = [

@@ -9,8 +9,7 @@ from wheels import build_source, build_wheel, fresh, index
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.disk import remove_tree
 from skillkit.evaluation.validation import validate_file
-from skillkit.install.consents import ConsentFile, ConsentKind
-from skillkit.install.granted_parts import add_parts, packages_consent
+from skillkit.install.consents import ConsentFile, ConsentKind, add_parts, packages_consent
 from skillkit.scripts import DependencyError, Grants
 from skillkit.scripts.inline_metadata import InlineMetadata
 from skillkit.scripts.needed_packages import needed_packages, packages_of

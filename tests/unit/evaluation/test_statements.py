@@ -3,7 +3,7 @@
 import pytest
 
 from skillkit.evaluation.cases import CheckKind
-from skillkit.evaluation.statements import check_of_statement
+from skillkit.evaluation.formats.assertions import check_of_statement
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,7 @@ from skillkit.core.digest_memo import tree_digests
 from skillkit.core.hosts import HostRule
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
-from skillkit.install.consents import Consent, ConsentFile, ConsentKind
-from skillkit.install.granted_parts import project_consent
+from skillkit.install.consents import Consent, ConsentFile, ConsentKind, project_consent
 from skillkit.install.views import consent_view
 from skillkit.scripts.inputs import check_project
 

@@ -1,11 +1,19 @@
 """Assertions and graders of every format as checks."""
 
+import re
 from collections.abc import Iterator, Mapping
 
 from skillkit.evaluation.cases import Check, CheckKind
 from skillkit.evaluation.formats.aliases import CHECKS, FIELDS
 from skillkit.evaluation.formats.document import mapping_of, mappings_of, number_of, text_of, texts_of
-from skillkit.evaluation.statements import check_of_statement
+
+_QUOTED = r"(?:`[^`\n]{1,200}`|\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”)"
+_FORM = re.compile(
+    r"(?:The )?(?:output |response |answer )?"
+    r"(?P<verb>contains|includes|mentions|does not (?:contain|include|mention)) "
+    rf"(?P<list>{_QUOTED}(?:(?:,| and| or|, and|, or) {_QUOTED})*)\.?",
+    re.IGNORECASE,
+)
 
 
 def checks_of(value: object) -> tuple[Check, ...]:
@@ -21,6 +29,19 @@ def checks_of(value: object) -> tuple[Check, ...]:
         elif isinstance(each, Mapping):
             found.extend(_of_object(each))
     return tuple(found)
+
+
+def check_of_statement(sentence: str) -> Check:
+    """The check that a sentence of the documented form spells out, or the sentence for a judge."""
+    text = " ".join(sentence.split())
+    found = _FORM.fullmatch(text)
+    if found is None:
+        return Check(CheckKind.STATEMENT, text=text)
+    kind = CheckKind.EXCLUDES if "not" in found["verb"].lower() else CheckKind.CONTAINS
+    literals = tuple(quoted[1:-1] for quoted in re.findall(_QUOTED, found["list"]))
+    between = re.sub(_QUOTED, "", found["list"])
+    any_of = kind is CheckKind.CONTAINS and " or" in between
+    return Check(kind, literals, any_of=any_of, text=text, compiled=True)
 
 
 def judged(sentences: object) -> tuple[Check, ...]:

@@ -8,6 +8,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from ipaddress import ip_address
 from secrets import token_hex
 from threading import Event, Lock, Thread
@@ -19,7 +20,6 @@ from skillkit.scripts.network.attempts import Attempt, AttemptLog
 from skillkit.scripts.network.client_hello import UNRECOGNISED_NAME, NotTlsError, read_server_name
 from skillkit.scripts.network.names import NameTable
 from skillkit.scripts.network.namespaces import make_sockets
-from skillkit.scripts.network.observed import read_packet
 from skillkit.scripts.network.relay import Allowance, relay
 from skillkit.scripts.network.run_authority import RunAuthority
 from skillkit.scripts.network.secrets import BrokeredSecret, Secret
@@ -33,6 +33,8 @@ _SENT, _RECEIVED = 64 << 20, 512 << 20
 _CONNECT_SECONDS = 10.0
 _CLOSE_SECONDS = 2.0
 _DATAGRAM = 4096
+_PACKET = 256
+_PORTS = struct.Struct("!HH")
 _FILES = {
     "/etc/resolv.conf": b"nameserver 127.0.0.1\noptions timeout:2 attempts:1\n",
     "/etc/hosts": b"127.0.0.1 localhost\n",
@@ -129,7 +131,7 @@ class Gateway:
 
     def _observe(self, observer: socket.socket) -> None:
         """Note what went past the listeners; connections to them are noted where they are served."""
-        if (seen := read_packet(observer)) is None:
+        if (seen := _read_packet(observer)) is None:
             return
         name = self._names.name_at(seen.address)
         served = not seen.datagram and observer.family == socket.AF_INET and seen.port in self._ports
@@ -293,3 +295,31 @@ def _reason(error: OSError) -> str:
     if error.errno in (errno.ENETUNREACH, errno.ENETDOWN):
         return "no network"
     return str(error.strerror or error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Observed:
+    """The first packet of a connection, or a datagram."""
+
+    address: str
+    port: int
+    datagram: bool
+
+
+def _read_packet(observer: socket.socket) -> _Observed | None:
+    """Return what the next packet was for, None for what is none; BlockingIOError when there is no more."""
+    packet, ancillary, _, _ = observer.recvmsg(_PACKET, socket.CMSG_SPACE(32))
+    datagram = observer.proto == socket.IPPROTO_UDP
+    try:
+        if observer.family == socket.AF_INET6:
+            address = next(
+                data[:16]
+                for level, kind, data in ancillary
+                if (level, kind) == (socket.IPPROTO_IPV6, socket.IPV6_PKTINFO)
+            )
+            _, port = _PORTS.unpack_from(packet)
+            return _Observed(socket.inet_ntop(socket.AF_INET6, address), port, datagram)
+        _, port = _PORTS.unpack_from(packet, 4 * (packet[0] & 0xF))
+        return _Observed(socket.inet_ntop(socket.AF_INET, packet[16:20]), port, datagram)
+    except (struct.error, IndexError, StopIteration, ValueError, OSError):
+        return None

@@ -71,6 +71,7 @@ def outdated(names: ManyInstalled = None, json: Json = False) -> None:
 
 @app.command(
     "sync",
+    short_help="Install what skills-lock.json says, and enable what is new.",
     epilog=examples(
         "agent skill sync                 (install what the lock says)",
         "agent skill sync --frozen --yes  (in CI: refuse anything that differs)",

@@ -34,7 +34,7 @@ from skillkit.core.text import escape_hidden
 from skillkit.install.clients import Placing, parse_clients
 from skillkit.install.exceptions import LocalEditsError, NotInstalledError
 from skillkit.install.installer import SkillInstaller
-from skillkit.install.results import Updated
+from skillkit.install.plan import Updated
 from skillkit.install.selection import change_selection
 from skillkit.install.tree import TreeLimits
 from skillkit.install.views import installed_view, left_out_view

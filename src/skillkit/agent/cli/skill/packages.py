@@ -18,8 +18,7 @@ from skillkit.core.digest_memo import tree_digests
 from skillkit.core.models import SkillMetadata
 from skillkit.core.pythons import header_clauses
 from skillkit.core.text import escape_hidden
-from skillkit.install.consents import Consent, ConsentFile, ConsentKind
-from skillkit.install.granted_parts import npm_consent, packages_consent
+from skillkit.install.consents import Consent, ConsentFile, ConsentKind, npm_consent, packages_consent
 from skillkit.install.views import needed_package_view, node_project_view
 from skillkit.scripts.distributions import normalised
 from skillkit.scripts.inline_metadata import InlineMetadata, InlineMetadataError
@@ -31,8 +30,7 @@ from skillkit.scripts.needed_packages import (
     chosen_requirements,
     packages_of,
 )
-from skillkit.scripts.node_locks import locked_names
-from skillkit.scripts.node_packages import NodeProject, node_projects_of
+from skillkit.scripts.node_packages import NodeProject, locked_names, node_projects_of
 from skillkit.scripts.runner import LocalRunner
 
 app = commands()

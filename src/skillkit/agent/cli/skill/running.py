@@ -21,8 +21,8 @@ from skillkit.core.digest_memo import tree_digests
 from skillkit.core.disk import real_path
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.text import HIDDEN, escape_hidden
+from skillkit.install.consents import project_consent
 from skillkit.install.enabled import EnabledSkills
-from skillkit.install.granted_parts import project_consent
 from skillkit.install.selection import Selection
 from skillkit.scripts.inputs import named_in_project, named_inputs, working_project
 from skillkit.scripts.runner import LocalRunner
