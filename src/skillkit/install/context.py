@@ -10,7 +10,8 @@ from skillkit.install.exceptions import ConsentError, reporting_disk_errors
 from skillkit.install.plan import Plan, offer_of
 from skillkit.install.proposal import AskConsent, Proposal, ProposedSkill, refuse_unattended
 from skillkit.install.record import InstalledSkill
-from skillkit.install.registry import MAX_PREVIOUS, InstallRegistry, RegistryState
+from skillkit.install.registry import InstallRegistry
+from skillkit.install.registry_state import MAX_PREVIOUS, RegistryState
 from skillkit.install.sources.source import Access
 from skillkit.install.tree import ANY_SIZE, SkillTree, TreeLimits, read_folder
 

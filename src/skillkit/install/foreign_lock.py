@@ -13,7 +13,7 @@ from skillkit.install.fetch import Wanted, fetch
 from skillkit.install.lock_hashes import fitting_formula, text_hash
 from skillkit.install.lockfile import ForeignEntry, Lock, LockedSkill
 from skillkit.install.paths import installable
-from skillkit.install.registry import RegistryState
+from skillkit.install.registry_state import RegistryState
 from skillkit.install.sources.kinds import parse_source
 from skillkit.install.sources.layout import LeftOut
 from skillkit.install.sources.source import Access, OpenSource, Source, ask_each_source, checked_path

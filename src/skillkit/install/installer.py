@@ -44,7 +44,7 @@ from skillkit.install.plan import (
 )
 from skillkit.install.proposal import Proposal, ProposedSkill
 from skillkit.install.record import InstalledSkill
-from skillkit.install.registry import MAX_PREVIOUS, RegistryState, RemovedSkill
+from skillkit.install.registry_state import MAX_PREVIOUS, RegistryState, RemovedSkill
 from skillkit.install.sources.layout import LeftOut
 from skillkit.install.sources.resolving import resolve_source
 from skillkit.install.sources.source import OpenSource, OpenSources, Source

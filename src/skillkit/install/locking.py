@@ -14,7 +14,7 @@ from skillkit.install.lockfile import Lock, read_lock, write_lock
 from skillkit.install.plan import AddedSkills, Plan, offer_of, refuse_conflict
 from skillkit.install.proposal import Proposal, ProposedSkill
 from skillkit.install.record import InstalledSkill
-from skillkit.install.registry import RegistryState
+from skillkit.install.registry_state import RegistryState
 from skillkit.install.sources.layout import LeftOut
 from skillkit.install.sync import SyncPlan, compare, fetch_locked, refuse_drift
 

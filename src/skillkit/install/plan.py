@@ -19,7 +19,8 @@ from skillkit.install.paths import installable
 from skillkit.install.placement import PlaceState
 from skillkit.install.proposal import ProposedSkill
 from skillkit.install.record import InstalledSkill
-from skillkit.install.registry import InstallRegistry, RegistryState
+from skillkit.install.registry import InstallRegistry
+from skillkit.install.registry_state import RegistryState
 from skillkit.install.sources.layout import LeftOut
 from skillkit.install.store import LOW_SPACE, SkillStore
 from skillkit.install.tree import ANY_SIZE, SkillTree, read_folder

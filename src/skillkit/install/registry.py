@@ -2,144 +2,34 @@
 
 import logging
 import os
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from skillkit.core.codec import encode
 from skillkit.core.disk import (
     DamagedFileError,
     JsonFile,
     agent_home,
     file_stamp,
     locked,
-    real_path,
     sync_folder,
 )
 from skillkit.core.events import NO_JOURNAL, Event, Kind, Writer
 from skillkit.core.foreign_json import read_plain
 from skillkit.core.limits import LOCK_SECONDS
-from skillkit.core.text import escape_hidden
 from skillkit.install.clients import Place
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
-from skillkit.install.exceptions import InstallError, NotInstalledError, RegistryError, reporting_disk_errors
-from skillkit.install.older_registry import carried_over, older_records
-from skillkit.install.paths import installed_identity
+from skillkit.install.exceptions import RegistryError, reporting_disk_errors
 from skillkit.install.placement import PlaceCheck, Placement, PlaceState
 from skillkit.install.record import InstalledSkill
+from skillkit.install.registry_repair import carried_over, older_records, rebuilt, recorded
+from skillkit.install.registry_state import RegistryState
 from skillkit.install.store import SkillStore
 
 logger = logging.getLogger(__name__)
 
 FORMAT = 1
-TRASH_DAYS = 7
-MAX_PREVIOUS = 5
-_NO_RECORD = (KeyError, TypeError, ValueError, AttributeError, InstallError)
-
-
-@dataclass(frozen=True, slots=True)
-class RemovedSkill:
-    """A skill in the trash."""
-
-    skill: InstalledSkill
-    removed_at: str
-
-    def expired(self, now: datetime) -> bool:
-        return now - _moment(self.removed_at) > timedelta(days=TRASH_DAYS)
-
-
-_OWN_FIELDS = frozenset({"version", "skills", "removed", "selection", "places", "unsettled"})
-
-
-@dataclass(slots=True)
-class RegistryState:
-    """Everything registry.json says; changed inside `InstallRegistry.transaction` only."""
-
-    skills: dict[str, InstalledSkill] = field(default_factory=dict)
-    """By canonical name."""
-    removed: list[RemovedSkill] = field(default_factory=list)
-    selection: str | None = None
-    """Which skills the user enabled, in the words of AGENT_SKILLS; None when nobody chose."""
-    places: dict[str, tuple[Place, ...]] = field(default_factory=dict)
-    """Where clients see a skill, by its canonical name; kept for those in the trash."""
-    unsettled: bool = False
-    """What lies in clients' folders may not be what `places` says yet."""
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    """Fields that another release of skillkit wrote, kept as they are."""
-
-    def get(self, name: str) -> InstalledSkill:
-        skill = self.skills.get(installed_identity(name))
-        if skill is None:
-            known = ", ".join(sorted(self.skills)) or "none"
-            raise NotInstalledError(f"Skill '{escape_hidden(name)}' is not installed. Installed: {known}")
-        return skill
-
-    def selected(self, names: Iterable[str]) -> list[InstalledSkill]:
-        """Return the skills of these names, or every one by name."""
-        return [self.get(name) for name in names] or [skill for _, skill in sorted(self.skills.items())]
-
-    def to_data(self) -> dict[str, Any]:
-        return {
-            **self.extra,
-            "skills": {name: skill.to_data() for name, skill in sorted(self.skills.items())},
-            "removed": [
-                {"skill": item.skill.to_data(), "removed_at": item.removed_at} for item in self.removed
-            ],
-            "selection": self.selection,
-            "places": {
-                name: [encode(place) for place in places] for name, places in sorted(self.places.items())
-            },
-            "unsettled": self.unsettled,
-        }
-
-    @staticmethod
-    def from_data(data: Mapping[str, Any], approved: Container[str] = ()) -> "RegistryState":
-        try:
-            skills = [InstalledSkill.from_data(item, approved) for item in data["skills"].values()]
-            removed = [
-                RemovedSkill(
-                    InstalledSkill.from_data(item["skill"], approved),
-                    _moment(item["removed_at"]).isoformat(),
-                )
-                for item in data.get("removed", ())
-            ]
-            selection = data.get("selection")
-            return RegistryState(
-                {skill.name_canonical: skill for skill in skills},
-                removed,
-                selection if selection is None or isinstance(selection, str) else None,
-                {
-                    name: tuple(map(Place.from_data, places))
-                    for name, places in data.get("places", {}).items()
-                },
-                data.get("unsettled") is True,
-                {name: value for name, value in data.items() if name not in _OWN_FIELDS},
-            )
-        except _NO_RECORD as error:
-            raise DamagedFileError(f"with a record that cannot be read ({error})") from error
-
-    def versions(self) -> Iterator[InstalledSkill]:
-        """Every version that must stay in the store."""
-        for skill in (*self.skills.values(), *(item.skill for item in self.removed)):
-            yield skill
-            yield from skill.previous
-
-    def digests(self, name: str) -> set[str]:
-        """The digests of every version of a skill."""
-        return {version.digest for version in self.versions() if version.name_canonical == name}
-
-    def add_places(self, name: str, places: Iterable[Place]) -> None:
-        """Remember where clients see a skill; of one path the clients are joined."""
-        kept = {place.path: place for place in self.places.get(name, ())}
-        for place in places:
-            old = kept.get(place.path, place)
-            clients = tuple(dict.fromkeys((*old.clients, *place.clients)))
-            kept[place.path] = replace(old, clients=clients)
-        if kept:
-            self.places[name] = tuple(kept.values())
 
 
 class InstallRegistry:
@@ -334,26 +224,10 @@ class InstallRegistry:
         return state
 
     def _recover(self, reason: str) -> RegistryState:
-        """Rebuild the registry from the store; nobody's trust survives that.
-
-        What is linked is installed; other versions are its earlier ones, or in the trash from now on.
-        """
+        """Rebuild the registry from the store; nobody's trust survives that."""
         kept = f" It is kept as {self.file.set_aside()}." if self.file.path.exists() else ""
-        linked = self.store.all_linked()
-        found = sorted(self._recorded(), key=lambda skill: skill.installed_at, reverse=True)
-        state = RegistryState(selection=self._kept_selection())
-        for skill in found:
-            if linked.get(skill.name_canonical) == _real(self.store.path(skill.stored)):
-                state.skills[skill.name_canonical] = skill
-        now = self.now().isoformat(timespec="seconds")
-        for skill in found:
-            current = state.skills.get(skill.name_canonical)
-            if current is None:
-                state.removed.append(RemovedSkill(skill, now))
-            elif current.stored != skill.stored and len(current.previous) < MAX_PREVIOUS:
-                previous = (*current.previous, skill)
-                state.skills[skill.name_canonical] = replace(current, previous=previous)
-        recovered = {skill.digest for skill in found}
+        state = rebuilt(self.store, self._kept_selection(), self.now())
+        recovered = {record.digest for record in recorded(self.store)}
         self.consents.revoke(
             where=lambda each: each.kind is ConsentKind.USE and each.digest in recovered and not each.place
         )
@@ -372,16 +246,6 @@ class InstallRegistry:
             return None
         return kept if isinstance(kept, str) else None
 
-    def _recorded(self) -> Iterator[InstalledSkill]:
-        """The versions in the store whose records can be read, without trust."""
-        for path, record in self.store.all_records():
-            try:
-                skill = InstalledSkill.from_data({**record, "previous": []})
-            except _NO_RECORD:
-                continue
-            if path == self.store.path(skill.stored):
-                yield replace(skill, trusted_digest=None)
-
     def _notice(self, text: str) -> None:
         logger.warning(text)
         self.notices.append(text)
@@ -389,12 +253,3 @@ class InstallRegistry:
 
 def _wanted(state: RegistryState) -> dict[str, str]:
     return {name: skill.stored for name, skill in state.skills.items()}
-
-
-def _real(path: Path) -> Path:
-    return real_path(path.parent) / path.name
-
-
-def _moment(value: Any) -> datetime:
-    moment = datetime.fromisoformat(value)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -10,7 +10,8 @@ from skillkit.install.fetch import fetch_at
 from skillkit.install.lockfile import LockedSkill
 from skillkit.install.plan import Plan, make_plan, refuse_edits
 from skillkit.install.record import InstalledSkill
-from skillkit.install.registry import InstallRegistry, RegistryState
+from skillkit.install.registry import InstallRegistry
+from skillkit.install.registry_state import RegistryState
 from skillkit.install.sources.layout import LeftOut
 from skillkit.install.sources.source import Access, OpenSource, Source, ask_each_source
 from skillkit.install.tree import TreeLimits

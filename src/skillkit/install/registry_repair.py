@@ -1,28 +1,60 @@
-"""registry.json as requirement document 004 describes it: folders cloned into `skills/`, and no digests.
+"""Rebuilding a registry: from the store, or from registry.json as requirement document 004 describes it.
 
     {"pdf": {"name": "pdf", "git_url": "https://…", "commit_sha": "…", "trusted": true,
              "installed_path": "~/.agent/skills/pdf", "installed_at": "…", …}, …}
 
-Its skills are carried over into the store with where they came from. Trust is not: it was bound to no bytes.
+Nobody's trust survives either: in the older form it was bound to no bytes.
 """
 
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from skillkit.core.disk import make_folder, sync_folder
+from skillkit.core.disk import make_folder, real_path, sync_folder
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.names import canonical_name
 from skillkit.install.paths import installable
 from skillkit.install.record import InstalledSkill
+from skillkit.install.registry_state import MAX_PREVIOUS, UNREADABLE, RegistryState, RemovedSkill
 from skillkit.install.sources.git import GitSource
 from skillkit.install.store import SkillStore
 from skillkit.install.tree import SKILL_FILE, read_folder
 
 _TEXTS = ("git_url", "commit_sha", "branch", "tag")
+
+
+def rebuilt(store: SkillStore, selection: str | None, now: datetime) -> RegistryState:
+    """Return what the store says: linked versions are installed, others earlier ones or in the trash."""
+    linked = store.all_linked()
+    found = sorted(recorded(store), key=lambda skill: skill.installed_at, reverse=True)
+    state = RegistryState(selection=selection)
+    for skill in found:
+        path = store.path(skill.stored)
+        if linked.get(skill.name_canonical) == real_path(path.parent) / path.name:
+            state.skills[skill.name_canonical] = skill
+    for skill in found:
+        current = state.skills.get(skill.name_canonical)
+        if current is None:
+            state.removed.append(RemovedSkill(skill, now.isoformat(timespec="seconds")))
+        elif current.stored != skill.stored and len(current.previous) < MAX_PREVIOUS:
+            previous = (*current.previous, skill)
+            state.skills[skill.name_canonical] = replace(current, previous=previous)
+    return state
+
+
+def recorded(store: SkillStore) -> Iterator[InstalledSkill]:
+    """The versions in the store whose records can be read, without trust."""
+    for path, record in store.all_records():
+        try:
+            skill = InstalledSkill.from_data({**record, "previous": []})
+        except UNREADABLE:
+            continue
+        if path == store.path(skill.stored):
+            yield replace(skill, trusted_digest=None)
 
 
 def older_records(data: bytes) -> list[dict[str, Any]] | None:
