@@ -1,0 +1,86 @@
+"""Held, refused, yanked, blocked and private versions, asked for in every dialect by somebody who may not."""
+
+from pathlib import Path
+
+import pytest
+from registering import Workshop, skill_files
+
+INDEX = ".well-known/agent-skills/index.json"
+ADDRESSES = (
+    f"/acme/{INDEX}",
+    f"/acme/hidden/{INDEX}",
+    f"/acme/hidden@hidden/{INDEX}",
+    f"/acme/hidden/1.0.0/{INDEX}",
+    "/dl/acme/hidden/1.0.0.tar.gz",
+    "/api/v1/skills/hidden",
+    "/api/v1/skills/hidden?ownerHandle=acme",
+    "/api/v1/skills/hidden/versions?ownerHandle=acme",
+    "/api/v1/skills/hidden/versions/1.0.0",
+    "/api/v1/skills/hidden/versions/1.0.0?ownerHandle=acme",
+    "/api/v1/skills/hidden/file?path=SKILL.md&version=1.0.0&ownerHandle=acme",
+    "/api/v1/download?slug=hidden&ownerHandle=acme&version=1.0.0",
+    "/api/v1/download?slug=hidden&version=1.0.0",
+    "/api/v1/resolve?slug=hidden&ownerHandle=acme&hash=0",
+    "/acme",
+    "/acme/hidden",
+    "/acme/hidden/1.0.0",
+    "/acme/hidden/compare?from=1.0.0&to=1.0.0",
+    "/acme/hidden/1.0.0/files/SKILL.md",
+)
+BY_EXACT_VERSION = {
+    f"/acme/hidden/1.0.0/{INDEX}",
+    "/dl/acme/hidden/1.0.0.tar.gz",
+    "/api/v1/skills/hidden/versions/1.0.0?ownerHandle=acme",
+    "/api/v1/skills/hidden/file?path=SKILL.md&version=1.0.0&ownerHandle=acme",
+    "/api/v1/download?slug=hidden&ownerHandle=acme&version=1.0.0",
+    "/acme/hidden/1.0.0/files/SKILL.md",
+}
+"""Where a yanked version is still handed out, and a blocked one answered with the reason."""
+
+
+def _prepared(folder: Path, state: str) -> Workshop:
+    hold = ("new",) if state in ("held", "refused") else ()
+    made = Workshop(folder, private=state == "private", hold=hold)
+    made.publish(made.token(), skill_files("hidden"), "1.0.0")
+    actions = {"refused": "refuse", "yanked": "yank", "blocked": "block"}
+    if state in actions:
+        made.change("acme/hidden@1.0.0", actions[state], "for a reason")
+    return made
+
+
+@pytest.mark.parametrize("state", ["held", "refused", "yanked", "blocked", "private"])
+def test_what_may_not_be_seen_is_answered_like_what_does_not_exist(tmp_path: Path, state: str) -> None:
+    workshop = _prepared(tmp_path / "there", state)
+    nothing = Workshop(tmp_path / "nothing", private=state == "private")
+    there, missing = workshop.client(), nothing.client()
+    searches = ("/api/search?q=hidden", "/api/v1/search?q=hidden", "/api/v1/skills", "/?q=hidden", "/")
+    for address in (*ADDRESSES, *searches):
+        found, expected = there.get(address), missing.get(address)
+        if state == "yanked" and address in BY_EXACT_VERSION:
+            assert found.status_code == 200, address
+        elif state == "blocked" and address in {*BY_EXACT_VERSION, "/acme/hidden/1.0.0"}:
+            assert (found.status_code, "for a reason" in found.text) == (410, True), address
+        else:
+            assert (found.status_code, found.text) == (expected.status_code, expected.text), address
+    eve = workshop.client(workshop.token("eve", "evil"))
+    for address in ("/api/search?q=hidden", "/api/v1/skills/hidden", "/api/v1/skills"):
+        assert "for a reason" not in eve.get(address).text
+    assert eve.get("/api/v1/skills/hidden").status_code == 404
+    answer = eve.post("/api/skillkit/v1/acme", content=b"")
+    unknown = eve.post("/api/skillkit/v1/nobody", content=b"")
+    assert (answer.status_code, answer.text.replace("acme", "nobody")) == (unknown.status_code, unknown.text)
+
+
+def test_the_owner_and_reviewers_see_what_is_held_and_refused(tmp_path: Path) -> None:
+    workshop = Workshop(tmp_path, hold=("new",))
+    token = workshop.token()
+    workshop.publish(token, skill_files("hidden"), "1.0.0")
+    address = "/api/v1/skills/hidden/versions?ownerHandle=acme"
+    reviewer = workshop.token("rose", "", "review")
+    for one in (token, reviewer):
+        assert workshop.client(one).get(address).json()["items"][0]["version"] == "1.0.0"
+        assert workshop.client(one).get("/dl/acme/hidden/1.0.0.tar.gz").status_code == 200
+    workshop.change("acme/hidden@1.0.0", "refuse", "no")
+    assert workshop.client(token).get(address).json()["items"][0]["version"] == "1.0.0"
+    for one in (token, reviewer):
+        assert workshop.client(one).get("/dl/acme/hidden/1.0.0.tar.gz").status_code == 404

@@ -1,0 +1,101 @@
+"""Pages: what they show, and what a form needs before it changes anything."""
+
+import re
+from pathlib import Path
+
+import pytest
+from registering import BASE, Workshop, skill_files
+from starlette.testclient import TestClient
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Workshop:
+    made = Workshop(tmp_path, hold=("grown",))
+    token = made.token()
+    hostile = "<script>alert(1)</script> [x](javascript:alert(1))"
+    made.publish(token, skill_files("demo", hostile, scripts__a_py="<script>\n"), "1.0.0")
+    made.publish(token, skill_files("demo", "two", scripts__a_py="x\n", scripts__b_py="y\n"), "1.1.0")
+    return made
+
+
+def sign_in(workshop: Workshop, token: str) -> TestClient:
+    client = workshop.client()
+    client.headers["origin"] = BASE
+    answer = client.post("/login", data={"form": form_of(client, "/login"), "token": token})
+    assert answer.status_code == 303
+    assert {"HttpOnly", "SameSite=strict"} <= set(answer.headers["set-cookie"].split("; "))
+    return client
+
+
+def form_of(client: TestClient, address: str) -> str:
+    found = re.search(r'name="form" value="(\w+)"', client.get(address).text)
+    assert found is not None
+    return found[1]
+
+
+def test_a_skill_shows_card_tests_versions_files_and_install_lines(workshop: Workshop) -> None:
+    client = workshop.client()
+    answer = client.get("/acme/demo")
+    for text in (
+        "scripts/a.py",
+        f"npx skills add {BASE}/acme/demo",
+        f"agent skill add {BASE}/acme/demo",
+        "1.0.0",
+    ):
+        assert text in answer.text, text
+    assert "<script>alert" not in answer.text
+    assert "1.1.0" not in answer.text
+    assert "script-src 'self'" in answer.headers["content-security-policy"]
+    file = client.get("/acme/demo/1.0.0/files/scripts/a.py")
+    assert (file.text, file.headers["content-type"]) == ("<script>\n", "text/plain; charset=utf-8")
+    assert "demo" in client.get("/?q=demo").text
+    assert client.get("/acme").status_code == 200
+
+
+def test_a_reviewer_sees_everything_on_one_screen_and_approves(workshop: Workshop) -> None:
+    client = sign_in(workshop, workshop.token("rose", "", "review", "read"))
+    assert "acme/demo 1.1.0" in client.get("/review").text
+    address = "/acme/demo/1.1.0/review"
+    screen = client.get(address).text
+    for text in ("scripts/b.py", "Since 1.0.0", "Approve", "added: scripts/b.py"):
+        assert text in screen, text
+    done = client.post(address, data={"form": form_of(client, address), "action": "approve"})
+    assert done.status_code == 303
+    assert "1.1.0" in workshop.client().get("/acme/demo").text
+    assert "approved" in client.get("/events").text
+    assert "rose" in client.get("/tokens").text
+
+
+def test_a_change_needs_the_form_of_this_user_from_this_site(workshop: Workshop) -> None:
+    rose = sign_in(workshop, workshop.token("rose", "", "review", "read"))
+    address = "/acme/demo/1.1.0/review"
+    form = form_of(rose, address)
+    data = {"form": form, "action": "approve"}
+    assert rose.post(address, data={"action": "approve"}).status_code == 403
+    assert rose.post(address, data=data, headers={"origin": "https://evil.example"}).status_code == 403
+    del rose.headers["origin"]
+    assert rose.post(address, data=data).status_code == 403
+    ada = sign_in(workshop, workshop.token("ada"))
+    assert ada.post(address, data=data).status_code == 403
+    assert ada.post(address, data={**data, "form": form_of(ada, "/tokens")}).status_code == 403
+    assert rose.get("/", headers={"host": "evil.example"}).status_code == 421
+    assert "1.1.0" not in workshop.client().get("/acme/demo").text
+
+
+def test_nobody_hands_out_more_than_they_hold(workshop: Workshop) -> None:
+    ada = sign_in(workshop, workshop.token("ada"))
+    form = form_of(ada, "/tokens")
+    for scopes, owner in (("review", ""), ("publish", ""), ("read", ""), ("publish", "other")):
+        sent = {"form": form, "scopes": scopes, "owner": owner, "days": "5"}
+        assert ada.post("/tokens", data=sent).status_code == 403, scopes
+    made = ada.post("/tokens", data={"form": form, "scopes": "publish", "owner": "acme", "days": "5"})
+    assert "shown once" in made.text
+
+
+def test_a_user_header_counts_only_from_a_proxy_that_was_named(tmp_path: Path) -> None:
+    for proxies, signed_in in ((frozenset({"testclient"}), True), (frozenset(), False)):
+        folder = tmp_path / str(signed_in)
+        workshop = Workshop(folder, user_header="x-user", proxies=proxies)
+        workshop.token("rose", "", "review")
+        text = workshop.client().get("/", headers={"x-user": "rose"}).text
+        assert ("Signed in: rose" in text) is signed_in
