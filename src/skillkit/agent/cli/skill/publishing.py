@@ -21,6 +21,7 @@ app = commands()
 
 @app.command(
     "publish",
+    short_help="Publish a skill on a registry, or skills as a site.",
     epilog=examples(
         "agent skill publish ./skills --well-known ./public",
         "agent skill publish ./pdf-forms --to https://skills.example.com/acme --version 1.2.0",
