@@ -250,10 +250,10 @@ async def agent(*arguments: str, **environment: str) -> tuple[int, str, str]:
         ([], 2, "--mcp"),
     ],
 )
-async def test_what_cannot_be_served_is_said(arguments: list[str], code: int, said: str):
-    returned, _, err = await agent(*arguments, WEAK="short")
-    assert said in " ".join(err.split())
-    assert returned == code
+def test_what_cannot_be_served_is_said(run_agent, arguments: list[str], code: int, said: str):
+    refused = run_agent("serve", *arguments, WEAK="short")
+    assert said in " ".join(refused.stderr.split())
+    assert refused.returncode == code
 
 
 async def test_the_configuration_of_clients_can_be_read_by_them(tmp_path: Path):
@@ -288,9 +288,9 @@ async def test_a_folder_whose_skills_are_not_served_is_said(skills: Path):
     assert "Not served" not in err
 
 
-async def test_the_configuration_for_http_names_the_variable_of_the_token_not_the_token():
+def test_the_configuration_for_http_names_the_variable_of_the_token_not_the_token(run_agent):
     arguments = ["--mcp", "--http", "10.0.0.1:9", "--token-env", "MY_TOKEN", "--print-config"]
-    _, out, _ = await agent(*arguments, MY_TOKEN=TOKEN)
+    out = run_agent("serve", *arguments, MY_TOKEN=TOKEN).stdout
     assert TOKEN not in out
     assert out.count("Bearer ${MY_TOKEN}") >= 5
     assert 'bearer_token_env_var = "MY_TOKEN"' in out
