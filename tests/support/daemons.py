@@ -21,7 +21,7 @@ def processes_with(marker: str) -> list[int]:
 
 def until(condition: Callable[[], bool]) -> None:
     """Wait for something that is bound to happen."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     pause = threading.Event()
     while not condition():
         assert time.monotonic() < deadline

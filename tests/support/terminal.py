@@ -15,7 +15,7 @@ from typing import Any, Self
 
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\r")
 _TAKES_KEYS = "\x1b[?2004h"  # what the chat's prompt begins with
-PATIENCE = 60
+PATIENCE = 300
 CTRL_C, CTRL_D = "\x03", "\x04"
 
 

@@ -77,7 +77,7 @@ def killed(command: Sequence[str], online: OpenAIServer, at_request: int) -> Non
     started: list[subprocess.Popen[bytes]] = []
     online.before = lambda: started[0].kill() if len(online.requests) == at_request else None
     started.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-    assert started[0].wait(timeout=120) == -signal.SIGKILL
+    assert started[0].wait(timeout=300) == -signal.SIGKILL
     online.before = lambda: None
 
 
@@ -155,12 +155,12 @@ def test_an_answer_that_the_user_did_not_wait_for_is_asked_for_when_the_test_goe
     def interrupt() -> None:
         if len(online.requests) == 2:
             started[0].send_signal(signal.SIGINT)
-            started[0].wait(timeout=120)
+            started[0].wait(timeout=300)
 
     online.before = interrupt
     online.replies = [ANSWERS[0]]
     started.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-    assert started[0].wait(timeout=120) == 1
+    assert started[0].wait(timeout=300) == 1
     online.replies = [ANSWERS[1]]
     result = result_of([*command, "--resume"])
     assert (result["outcome"], len(online.requests)) == ("passed", 3), result

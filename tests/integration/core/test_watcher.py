@@ -13,7 +13,7 @@ from skillkit.core.manager import Changes
 from skillkit.core.watcher import Watcher
 
 pytest.importorskip("watchfiles", reason="the extra 'watch' is not installed")
-PATIENCE = 60
+PATIENCE = 300
 
 
 @pytest.fixture
