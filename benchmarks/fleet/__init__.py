@@ -1,1 +1,1 @@
-"""What a fleet adds to a run on this machine, and its dispatcher at a size that no machine here has."""
+"""What a fleet adds to a run on this machine, and what is left of its promises on bad days."""

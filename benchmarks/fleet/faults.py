@@ -19,7 +19,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
 from ray_cluster import INSIDE, namespace_command, why_no_namespace
 
 ROOT = Path(__file__).parents[2]
-FAULTS = ROOT / "tests" / "integration" / "fleet" / "inside" / "inside_faults.py"
+INSIDE_TESTS = ROOT / "tests" / "integration" / "fleet" / "inside"
+FAULTS = [str(INSIDE_TESTS / name) for name in ("inside_faults.py", "inside_head.py")]
 HEAD = "head_dies"
 """Ends its cluster, so each of its rounds is a run of its own."""
 
@@ -51,7 +52,7 @@ def met(chosen: str, rounds: int) -> Iterator[tuple[str, bool, float]]:
         report = Path(folder) / "report.xml"
         options = ["-q", "-n0", "-p", "no:randomly", "-p", "no:cacheprovider"]
         settings = ["-o", "python_files=inside_*.py", "-o", "junit_family=xunit1"]
-        chosen_ones = [*settings, "-k", chosen, f"--junit-xml={report}", str(FAULTS)]
+        chosen_ones = [*settings, "-k", chosen, f"--junit-xml={report}", *FAULTS]
         command = [sys.executable, "-m", "pytest", *options, *chosen_ones]
         environment = {**os.environ, INSIDE: "1", "SKILLKIT_FAULT_ROUNDS": str(rounds)}
         subprocess.run([*namespace_command(), *command], cwd=ROOT, env=environment, check=False)

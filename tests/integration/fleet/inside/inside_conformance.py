@@ -1,4 +1,4 @@
-"""The conversation that every integration keeps to, through LangChain, with every script on a fleet."""
+"""An integration with every script on a fleet: the conversations that run scripts, through LangChain."""
 
 import os
 
@@ -6,19 +6,25 @@ import pytest
 
 os.environ["SKILLKIT_COLUMNS"] = "langchain"  # read by the import below: another column is another run
 
+from conformance.drivers import DRIVERS
+from conformance.library import friendly
+from conformance.scenarios import SCENARIOS
 from fleet_machines import URL
-from tests.integration.integrations.test_conformance import *  # noqa: F403
 
 from skillkit.fleet.sealing import FleetKeys
 
+RUN_SCRIPTS = ("script_output", "script_approved", "made_files", "files_in_play", "cancellation")
 
-@pytest.fixture(autouse=True)
-def scripts_on_the_fleet(fleet, machines, monkeypatch):
-    """The setting alone switches an integration over."""
+
+@pytest.mark.parametrize("scenario", RUN_SCRIPTS)
+async def test_the_setting_alone_moves_scripts_to_the_fleet(fleet, machines, monkeypatch, tmp_path, scenario):
     monkeypatch.setenv("SKILLKIT_RUNNER", URL)
-    monkeypatch.setenv("SKILLKIT_FLEET_KEY", FleetKeys.read(fleet.keys).tenant("default").text)
-
-
-def test_the_scripts_ran_on_the_machines(fleet):
-    """The last of this module: the gateway has started what the conversations asked for."""
-    assert fleet.tenant("default")["started"] > 0
+    monkeypatch.setenv("SKILLKIT_FLEET_KEY", FleetKeys.read(fleet.keys).tenant("conforms").text)
+    before = fleet.tenant("conforms").get("started", 0)
+    library = friendly(tmp_path / "skills")
+    conversation = DRIVERS[0](library.provider)
+    try:
+        await SCENARIOS[scenario](conversation, library)
+    finally:
+        await conversation.close()
+    assert fleet.tenant("conforms")["started"] > before
