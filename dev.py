@@ -50,7 +50,7 @@ AGENT = {
     "inspect": "agent,inspect",
     "registry": "agent,registry",
     "serve": "agent,mcp",
-    "fleet": "agent,fleet-s3",
+    "fleet": "agent,fleet",
 }
 """What a command of the program needs, where that is more than the program itself."""
 FAST = "not slow and not model"

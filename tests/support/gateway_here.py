@@ -56,9 +56,8 @@ class EngineHere:
         finally:
             self._under_way.pop(waiting, None)
 
-    async def give_tree(self, worker: str, digest: str, packed: bytes) -> str | None:
-        found: str | None = await self.call(worker, "add_tree", digest, packed)
-        return found
+    async def give_tree(self, worker: str, digest: str, packed: bytes) -> Any:
+        return await self.call(worker, "add_tree", digest, packed)
 
     def _check(self, worker: str | None = None) -> None:
         if not self._up.is_set():

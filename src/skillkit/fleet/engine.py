@@ -1,6 +1,7 @@
 """The Ray driver of a gateway, in a child process: Ray ends its process when a raylet or the head dies."""
 
 import asyncio
+import base64
 import contextlib
 import itertools
 import json
@@ -21,8 +22,8 @@ _BACK_OFF = (0.5, 1.0, 2.0, 5.0, 10.0)
 _LISTING = 5.0
 _TRIES = 3
 _KEPT_TREES = 32
-_BLOB = "$bytes"
-_LINE = 16 << 20
+_BYTES = "$bytes"
+_LENGTH = 8
 
 
 class EngineLostError(FleetError):
@@ -90,10 +91,9 @@ class Engine:
         async with asyncio.timeout(seconds):
             return await self._ask("call", worker, method, *arguments)
 
-    async def give_tree(self, worker: str, digest: str, packed: bytes) -> str | None:
-        """Bring a tree to a worker through Ray's object store; return why it cannot be kept."""
-        found: str | None = await self._ask("give_tree", worker, digest, packed)
-        return found
+    async def give_tree(self, worker: str, digest: str, packed: bytes) -> Any:
+        """Bring a tree to a worker through Ray's object store; return its reply."""
+        return await self._ask("give_tree", worker, digest, packed)
 
     async def _ask(self, operation: str, *arguments: Any) -> Any:
         if self._process is None or self._process.stdin is None or not self._ready.is_set():
@@ -113,7 +113,6 @@ class Engine:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            limit=_LINE,
             start_new_session=True,  # an interrupt at the terminal is for the gateway
         )
         assert self._process.stdout is not None
@@ -159,36 +158,20 @@ def _settle(answer: "asyncio.Future[Any]", kind: str, value: Any) -> None:
         answer.set_exception(FleetError(str(value)))
 
 
-# The frames between gateway and driver: a line of JSON about the bytes that follow it
+# The frames between gateway and driver: JSON after its length, bytes in it as base64
 
 
 def _frame(message: Any) -> bytes:
-    blobs: list[bytes] = []
-
-    def keep(value: Any) -> Any:
-        if isinstance(value, bytes):
-            blobs.append(value)
-            return {_BLOB: len(value)}
-        raise TypeError(type(value).__name__)
-
-    return json.dumps(message, default=keep).encode() + b"\n" + b"".join(blobs)
+    content = json.dumps(message, default=lambda data: {_BYTES: base64.b64encode(data).decode()}).encode()
+    return len(content).to_bytes(_LENGTH, "big") + content
 
 
 async def _read_frame(stream: asyncio.StreamReader) -> Any:
-    line = await stream.readline()
-    if not line.endswith(b"\n"):
-        raise asyncio.IncompleteReadError(line, None)
-
-    async def fill(value: Any) -> Any:
-        if isinstance(value, dict) and value.keys() == {_BLOB}:
-            return await stream.readexactly(value[_BLOB])
-        if isinstance(value, dict):
-            return {key: await fill(each) for key, each in value.items()}
-        if isinstance(value, list):
-            return [await fill(each) for each in value]
-        return value
-
-    return await fill(parse_json(line))
+    size = int.from_bytes(await stream.readexactly(_LENGTH), "big")
+    return parse_json(
+        await stream.readexactly(size),
+        object_hook=lambda words: base64.b64decode(words[_BYTES]) if words.keys() == {_BYTES} else words,
+    )
 
 
 # Inside the child
@@ -231,14 +214,13 @@ class _Driver:
     async def call(self, worker: str, method: str, *arguments: Any) -> Any:
         return await getattr(await self._actor(worker), method).remote(*arguments)
 
-    async def give_tree(self, worker: str, digest: str, packed: bytes) -> str | None:
+    async def give_tree(self, worker: str, digest: str, packed: bytes) -> Any:
         """Each machine gets the bytes once, however many of its workers ask."""
         if digest not in self._trees:
             self._trees[digest] = await in_daemon_thread(self._ray.put, packed)
             while len(self._trees) > _KEPT_TREES:
                 self._trees.popitem(last=False)
-        found: str | None = await (await self._actor(worker)).add_tree.remote(digest, self._trees[digest])
-        return found
+        return await (await self._actor(worker)).add_tree.remote(digest, self._trees[digest])
 
     async def _actor(self, name: str) -> Any:
         if name not in self._actors:
@@ -258,7 +240,7 @@ async def _main(address: str) -> None:
         while view:
             view = view[output.write(view) or 0 :]
 
-    stream = asyncio.StreamReader(limit=_LINE)
+    stream = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stream), sys.stdin)
     try:

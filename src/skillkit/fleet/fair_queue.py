@@ -1,25 +1,22 @@
 """Weighted fair queueing over tenants, bounded, with rates: which run starts next, and where."""
 
 import heapq
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.fleet.policy import Policy, Share
 
-_LEVELS = 64
-"""Workers are told apart by how full they are, in so many steps."""
-_MAX_TENANTS = 10_000
-"""Above which those with nothing to do are forgotten."""
+_WITHDRAWN = 64
+"""Withdrawn runs that stay in a tenant's queue until it is made anew."""
 
 
 class QueueFullError(SkillsUseError):
     """A tenant has as many waiting runs as it may have."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(NamedTuple):
     """A run may start now, on this worker."""
 
     run: str
@@ -27,26 +24,30 @@ class Grant:
 
 
 @dataclass(slots=True)
-class _Waiting:
-    run: str
-    withdrawn: bool = False
-
-
-@dataclass(slots=True)
 class _Tenant:
-    name: str
     share: Share
     virtual: float = 0.0
     """Its share of the past: who has the least is next."""
-    queue: list[tuple[int, int, _Waiting]] = field(default_factory=list)
+    queue: list[tuple[int, int, str]] = field(default_factory=list)
+    """Priority, number and run; what was withdrawn is skipped when it is its turn."""
     waiting: int = 0
     running: int = 0
     started: int = 0
     refused: int = 0
     tokens: float = 0.0
     filled: float = 0.0
-    listed: bool = False
-    """Whether it stands among those that may be next."""
+
+    def ready_at(self, now: float) -> float:
+        """Return when the rate lets the next run start."""
+        if self.share.rate is None:
+            return now
+        self.tokens = min(self.share.burst, self.tokens + (now - self.filled) * self.share.rate)
+        self.filled = now
+        return now if self.tokens > 1 - 1e-9 else now + (1 - self.tokens) / self.share.rate
+
+    @property
+    def wants_slot(self) -> bool:
+        return self.waiting > 0 and (self.share.running is None or self.running < self.share.running)
 
 
 @dataclass(slots=True)
@@ -54,13 +55,6 @@ class _Worker:
     slots: int
     used: int = 0
     open: bool = True
-    level: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Running:
-    tenant: str
-    worker: str
 
 
 class FairQueue:
@@ -69,34 +63,27 @@ class FairQueue:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self._tenants: dict[str, _Tenant] = {}
-        self._waiting: dict[str, tuple[str, _Waiting]] = {}
-        self._running: dict[str, _Running] = {}
+        self._waiting: dict[str, tuple[str, int]] = {}
+        self._running: dict[str, tuple[str, str]] = {}
         self._workers: dict[str, _Worker] = {}
-        self._levels: list[OrderedDict[str, None]] = [OrderedDict() for _ in range(_LEVELS)]
-        self._next: list[tuple[float, int, str]] = []
-        self._paced: list[tuple[float, str]] = []
         self._virtual = 0.0
         self._count = 0
+        self._wakes_at: float | None = None
 
     # Workers
 
     def add_worker(self, worker: str, slots: int) -> None:
         """Add a worker, or change how many runs it takes at once."""
-        known = self._workers.setdefault(worker, _Worker(slots))
-        known.slots, known.open = slots, True
-        known.used = sum(1 for run in self._running.values() if run.worker == worker)
-        self._place(worker)
+        self._workers[worker] = _Worker(slots, sum(place == worker for _, place in self._running.values()))
 
     def close_worker(self, worker: str) -> None:
         """Start nothing more on a worker; what runs there goes on."""
         if worker in self._workers:
             self._workers[worker].open = False
-            self._place(worker)
 
     def remove_worker(self, worker: str) -> None:
         """Forget a worker; its runs keep counting until they are released."""
-        if (known := self._workers.pop(worker, None)) is not None and known.level is not None:
-            del self._levels[known.level][worker]
+        self._workers.pop(worker, None)
 
     def has_open_worker(self) -> bool:
         return any(worker.open for worker in self._workers.values())
@@ -117,32 +104,26 @@ class FairQueue:
             raise QueueFullError(
                 f"queue full: {state.waiting} runs of tenant '{tenant}' are waiting; try again later"
             )
-        entry = _Waiting(run)
+        if not state.waiting:  # one that was idle gains nothing by it
+            state.virtual = max(state.virtual, self._virtual)
         self._count += 1
-        heapq.heappush(state.queue, (-priority, self._count, entry))
-        self._waiting[run] = (tenant, entry)
+        heapq.heappush(state.queue, (-priority, self._count, run))
+        self._waiting[run] = (tenant, self._count)
         state.waiting += 1
-        self._list(state)
 
     def adopt(self, run: str, tenant: str, worker: str, now: float) -> None:
         """Count a run that started before this queue was made."""
-        if run not in self._running:
-            self._running[run] = _Running(tenant, worker)
-            self._tenant(tenant, now).running += 1
-            if worker in self._workers:
-                self._workers[worker].used += 1
-                self._place(worker)
+        self._start(run, tenant, self._tenant(tenant, now), worker)
 
     def withdraw(self, run: str) -> None:
         """Forget a run that waits."""
-        if (found := self._waiting.pop(run, None)) is not None:
-            tenant, entry = found
-            entry.withdrawn = True
-            state = self._tenants[tenant]
-            state.waiting -= 1
-            if len(state.queue) > 2 * state.waiting + _LEVELS:
-                state.queue = [item for item in state.queue if not item[2].withdrawn]
-                heapq.heapify(state.queue)
+        if (found := self._waiting.pop(run, None)) is None:
+            return
+        tenant = self._tenants[found[0]]
+        tenant.waiting -= 1
+        if len(tenant.queue) > 2 * tenant.waiting + _WITHDRAWN:
+            tenant.queue = [item for item in tenant.queue if self._waiting.get(item[2], (0, 0))[1] == item[1]]
+            heapq.heapify(tenant.queue)
 
     def waiting(self) -> list[str]:
         """Return every run that waits."""
@@ -150,38 +131,26 @@ class FairQueue:
 
     def release(self, run: str) -> None:
         """Free the slot of a run that ended."""
-        if (running := self._running.pop(run, None)) is None:
-            return
-        tenant = self._tenants[running.tenant]
-        tenant.running -= 1
-        self._list(tenant)
-        if (worker := self._workers.get(running.worker)) is not None:
-            worker.used -= 1
-            self._place(running.worker)
+        if (found := self._running.pop(run, None)) is not None:
+            self._tenants[found[0]].running -= 1
+            if (worker := self._workers.get(found[1])) is not None:
+                worker.used -= 1
 
     def grants(self, now: float) -> Iterator[Grant]:
         """Yield the runs that may start now, the fairest first, as long as there are slots."""
-        while self._paced and self._paced[0][0] <= now:
-            tenant = self._tenants[heapq.heappop(self._paced)[1]]
-            tenant.listed = False
-            self._list(tenant)
-        while (worker := self._emptiest()) is not None and (next_one := self._fairest(now)) is not None:
-            tenant = next_one
-            entry = self._take(tenant)
+        while (worker := self._emptiest()) is not None and (name := self._fairest(now)) is not None:
+            tenant = self._tenants[name]
+            run = self._take(name, tenant)
             self._virtual = max(self._virtual, tenant.virtual)
             tenant.virtual += 1 / tenant.share.weight
-            tenant.running += 1
             tenant.started += 1
             tenant.tokens -= 1
-            self._list(tenant)
-            self._running[entry.run] = _Running(tenant.name, worker)
-            self._workers[worker].used += 1
-            self._place(worker)
-            yield Grant(entry.run, worker)
+            self._start(run, name, tenant, worker)
+            yield Grant(run, worker)
 
     def wakes_at(self) -> float | None:
         """Return when a tenant that is held back by its rate may go on, None if there is none."""
-        return self._paced[0][0] if self._paced else None
+        return self._wakes_at
 
     def tenants(self) -> dict[str, dict[str, float]]:
         """Return what each tenant has waiting and running, and had started and refused."""
@@ -201,72 +170,36 @@ class FairQueue:
         self.policy = policy
         for name, tenant in self._tenants.items():
             tenant.share = policy.share(name)
-            self._list(tenant)
 
     # Inside
 
     def _tenant(self, name: str, now: float) -> _Tenant:
-        if (known := self._tenants.get(name)) is None:
-            if len(self._tenants) >= _MAX_TENANTS:
-                self._forget_idle()
+        if name not in self._tenants:
             share = self.policy.share(name)
-            known = self._tenants[name] = _Tenant(name, share, tokens=share.burst, filled=now)
-        return known
+            self._tenants[name] = _Tenant(share, tokens=share.burst, filled=now)
+        return self._tenants[name]
 
-    def _forget_idle(self) -> None:
-        for name, tenant in list(self._tenants.items()):
-            if not (tenant.waiting or tenant.running or tenant.listed):
-                del self._tenants[name]
+    def _start(self, run: str, name: str, tenant: _Tenant, worker: str) -> None:
+        self._running[run] = (name, worker)
+        tenant.running += 1
+        if worker in self._workers:
+            self._workers[worker].used += 1
 
-    def _list(self, tenant: _Tenant) -> None:
-        """Put a tenant among those that may be next; one that was idle gains nothing by it."""
-        if tenant.listed or not tenant.waiting:
-            return
-        if tenant.share.running is not None and tenant.running >= tenant.share.running:
-            return
-        tenant.listed = True
-        tenant.virtual = max(tenant.virtual, self._virtual)
-        self._count += 1
-        heapq.heappush(self._next, (tenant.virtual, self._count, tenant.name))
+    def _fairest(self, now: float) -> str | None:
+        """Return the tenant whose run is next; note when the first of those held back may go on."""
+        ready = {name: each.ready_at(now) for name, each in self._tenants.items() if each.wants_slot}
+        self._wakes_at = min((at for at in ready.values() if at > now), default=None)
+        able = [name for name, at in ready.items() if at <= now]
+        return min(able, key=lambda name: self._tenants[name].virtual, default=None)
 
-    def _fairest(self, now: float) -> _Tenant | None:
-        while self._next:
-            tenant = self._tenants[heapq.heappop(self._next)[2]]
-            tenant.listed = False
-            at_most = tenant.share.running
-            if not tenant.waiting or (at_most is not None and tenant.running >= at_most):
-                continue
-            if (ready := _ready_at(tenant, now)) <= now:
-                return tenant
-            tenant.listed = True
-            heapq.heappush(self._paced, (ready, tenant.name))
-        return None
-
-    def _take(self, tenant: _Tenant) -> _Waiting:
-        while (entry := heapq.heappop(tenant.queue)[2]).withdrawn:
-            pass
-        tenant.waiting -= 1
-        del self._waiting[entry.run]
-        return entry
-
-    def _place(self, name: str) -> None:
-        worker = self._workers[name]
-        if worker.level is not None:
-            del self._levels[worker.level][name]
-            worker.level = None
-        if worker.open and worker.used < worker.slots:
-            worker.level = worker.used * _LEVELS // worker.slots
-            self._levels[worker.level][name] = None
+    def _take(self, name: str, tenant: _Tenant) -> str:
+        while True:
+            _, number, run = heapq.heappop(tenant.queue)
+            if self._waiting.get(run) == (name, number):
+                del self._waiting[run]
+                tenant.waiting -= 1
+                return run
 
     def _emptiest(self) -> str | None:
-        return next((next(iter(level)) for level in self._levels if level), None)
-
-
-def _ready_at(tenant: _Tenant, now: float) -> float:
-    """When the tenant's rate lets its next run start."""
-    share = tenant.share
-    if share.rate is None:
-        return now
-    tenant.tokens = min(share.burst, tenant.tokens + (now - tenant.filled) * share.rate)
-    tenant.filled = now
-    return now if tenant.tokens > 1 - 1e-9 else now + (1 - tenant.tokens) / share.rate
+        able = [name for name, each in self._workers.items() if each.open and each.used < each.slots]
+        return min(able, key=lambda name: self._workers[name].used / self._workers[name].slots, default=None)

@@ -2,9 +2,7 @@
 
 import asyncio
 import contextlib
-import json
 import logging
-import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -12,15 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from skillkit.core.disk import file_stamp, make_folder, replace_file
+from skillkit.core.disk import file_stamp, make_folder
 from skillkit.core.exceptions import ConfigurationError
-from skillkit.core.foreign_json import parse_json
 from skillkit.fleet.cluster import HEARTBEAT, PROGRAM_SILENCE, PROTOCOL, SILENCE, STRANDED, FleetError
 from skillkit.fleet.engine import Engine, EngineLostError, NoWorkerError, WorkerGoneError
 from skillkit.fleet.fair_queue import FairQueue, QueueFullError
+from skillkit.fleet.gateway_disk import SentLog, TreeFolder
 from skillkit.fleet.policy import Policy, policy_path, read_policy
 from skillkit.fleet.sealing import MAX_AGE, FleetKeys, Label, SealError, binding
-from skillkit.fleet.tree_stores import FolderTrees, TreeSource
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +34,6 @@ _TREE = 120.0
 """Seconds in which a tree has to arrive at a machine."""
 MAX_TREES = 1 << 30
 """Bytes of trees that are kept for each tenant."""
-_LOG_LINES = 10_000
 _ANSWERED = 60.0
 """Seconds for which an answer can be asked for again."""
 
@@ -103,14 +99,12 @@ class Gateway:
         engine: Engine,
         keys: FleetKeys,
         home: Path,
-        published: TreeSource | None = None,
         say: Callable[[str], None] = lambda line: None,
     ) -> None:
         self.keys = keys
         self._engine = engine
         self._log = SentLog(home / "sent.jsonl")
         self._trees = home / "trees"
-        self._published = published
         self._say = say
         self._queue = FairQueue(Policy())
         self._runs: dict[str, Run] = {}
@@ -203,17 +197,15 @@ class Gateway:
             with contextlib.suppress(FleetError, TimeoutError):
                 await self._engine.call(run.worker, "cancel", run.name, seconds=SILENCE)
 
-    def trees(self, tenant: str) -> FolderTrees:
+    def trees(self, tenant: str) -> TreeFolder:
         """Where the trees of a tenant are: what one uploads is never another one's."""
-        return FolderTrees(self._trees / f"of-{tenant}")
+        return TreeFolder(self._trees / f"of-{tenant}")
 
     async def add_tree(self, tenant: str, digest: str, packed: bytes) -> None:
         """Keep a tree for a tenant's runs; machines compare it with its digest."""
         kept = self.trees(tenant)
         await asyncio.to_thread(kept.put, digest, packed)
         await asyncio.to_thread(kept.trim, MAX_TREES)
-        if self._published is not None:
-            await asyncio.to_thread(self._published.put, digest, packed)
         for run in self._runs.values():
             if (run.tenant, run.digest) == (tenant, digest):
                 run.uploaded.set()
@@ -232,10 +224,10 @@ class Gateway:
             ticket = self._ticket(label, worker, sealed)[1]
             kind, value = await self._engine.call(worker, "prepare", ticket, sealed)
             if kind == "tree":
-                if (why := await self._give_tree(worker, label)) is not None:
-                    return why
-                ticket = self._ticket(label, worker, sealed)[1]
-                kind, value = await self._engine.call(worker, "prepare", ticket, sealed)
+                kind, value = await self._give_tree(worker, label)
+                if kind == "kept":
+                    ticket = self._ticket(label, worker, sealed)[1]
+                    kind, value = await self._engine.call(worker, "prepare", ticket, sealed)
         except (FleetError, TimeoutError) as error:
             return str(error) or "timeout"
         return "" if kind == "ready" else str(value)
@@ -364,11 +356,13 @@ class Gateway:
             if not await self._have_tree(run):
                 return "broken", "The script was not started: its tree was not uploaded"
             try:
-                why = await self._give_tree(worker, label)
+                kind, value = await self._give_tree(worker, label)
             except (FleetError, TimeoutError) as error:
-                why = str(error) or "timeout"
-            if why is not None or last:
-                return "unfit", why or "the machine does not keep its tree"
+                return "unfit", str(error) or "timeout"
+            if kind != "kept":
+                return kind, value
+            if last:
+                return "unfit", "the machine does not keep its tree"
         raise AssertionError
 
     async def _recover(self, run: Run) -> tuple[str, Any]:
@@ -443,13 +437,17 @@ class Gateway:
                     await run.uploaded.wait()
         return await asyncio.to_thread(has, run.digest)
 
-    async def _give_tree(self, worker: str, label: Label) -> str | None:
-        """Bring a tree to a machine; return why it cannot be kept there."""
-        packed = await asyncio.to_thread(self.trees(label.tenant).get, label.digest)
+    async def _give_tree(self, worker: str, label: Label) -> tuple[str, Any]:
+        """Bring a tree to a machine; return its reply."""
+        trees = self.trees(label.tenant)
+        packed = await asyncio.to_thread(trees.get, label.digest)
         if packed is None:
-            return "its tree was not uploaded"
+            return "broken", "its tree was not uploaded"
         async with asyncio.timeout(_TREE):
-            return await self._engine.give_tree(worker, label.digest, packed)
+            kind, value = await self._engine.give_tree(worker, label.digest, packed)
+        if kind == "broken":
+            trees.remove(label.digest)
+        return kind, value
 
     def _lost_words(self, worker: str, why: str) -> str:
         machine = self._machines.get(worker)
@@ -620,62 +618,3 @@ class Gateway:
         except ConfigurationError as error:
             self._policy_error = str(error)
             self._say(str(error))
-
-
-class SentLog:
-    """Which runs were sent and not answered, on disk: a gateway that is started again starts none twice."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._file: int | None = None
-        self._open: dict[str, bytes] = {}
-        self._lines = 0
-
-    def read(self) -> list[dict[str, Any]]:
-        """Return the runs that a gateway before this one has sent, and begin a new file with them."""
-        open_runs: dict[str, dict[str, Any]] = {}
-        with contextlib.suppress(FileNotFoundError), open(self.path, "rb") as file:
-            for line in file:
-                with contextlib.suppress(ValueError):  # the last line of a gateway that was killed
-                    record = parse_json(line)
-                    if "ended" in record:
-                        open_runs.pop(record["ended"], None)
-                    else:
-                        open_runs[record["name"]] = record
-        self._open = {name: _line(record) for name, record in open_runs.items()}
-        self._rewrite()
-        return list(open_runs.values())
-
-    def sent(self, run: Run) -> None:
-        """Record a run before it is sent; on disk when this returns."""
-        fields = ("name", "tenant", "digest", "worker", "ticket", "keep", "follow")
-        line = self._open[run.name] = _line({name: getattr(run, name) for name in fields})
-        self._append(line)
-        os.fdatasync(self._descriptor())
-
-    def ended(self, run: Run) -> None:
-        """Record that a run was answered, or never started."""
-        if self._open.pop(run.name, None) is not None:
-            self._append(_line({"ended": run.name}))
-
-    def _append(self, line: bytes) -> None:
-        os.write(self._descriptor(), line)
-        self._lines += 1
-        if self._lines > _LOG_LINES + 2 * len(self._open):
-            self._rewrite()
-
-    def _rewrite(self) -> None:
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
-        replace_file(self.path, b"".join(self._open.values()), 0o600)
-        self._lines = len(self._open)
-
-    def _descriptor(self) -> int:
-        if self._file is None:
-            self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        return self._file
-
-
-def _line(record: dict[str, Any]) -> bytes:
-    return json.dumps(record).encode() + b"\n"

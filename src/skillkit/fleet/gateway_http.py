@@ -28,7 +28,6 @@ from skillkit.fleet.gateway import Gateway, Run
 from skillkit.fleet.joining import is_loopback
 from skillkit.fleet.operations import metrics_text
 from skillkit.fleet.sealing import OPERATOR, FleetKeys, SealError
-from skillkit.fleet.tree_stores import open_tree_store
 
 PORT = 8713
 _MAX_BODY = 2 * MAX_BYTES
@@ -185,8 +184,6 @@ class GatewayOptions:
     """Of TLS; without both, only loopback is served."""
     keys: Path | None = None
     home: Path | None = None
-    trees: str | None = None
-    """A store that uploaded trees are also put into, for machines that fetch from it."""
 
     @property
     def url(self) -> str:
@@ -208,8 +205,7 @@ async def serve_gateway(
         )
     home = options.home or agent_home() / "gateway"
     keys = FleetKeys.read(options.keys)
-    trees = open_tree_store(options.trees) if options.trees else None
-    gateway = Gateway(Engine(options.address, say), keys, home, trees, say)
+    gateway = Gateway(Engine(options.address, say), keys, home, say)
     config = uvicorn.Config(
         make_app(gateway),
         host=options.host,

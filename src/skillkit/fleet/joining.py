@@ -59,7 +59,6 @@ async def serve(
     home: Path | None = None,
     sandbox: str | None = None,
     keys: Path | None = None,
-    trees: str | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> None:
     """Serve until SIGTERM or a drain, then let what runs end; FleetError when the fleet is lost."""
@@ -73,7 +72,6 @@ async def serve(
         home=str(home or agent_home() / "fleet"),
         sandbox=sandbox or os.environ.get(SANDBOX),
         keys=str(keys or keys_path()),
-        trees=trees,
     )
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -21,7 +21,6 @@ from skillkit.core.hosts import ANY_HOST
 from skillkit.fleet.cluster import HEARTBEAT, PROTOCOL, import_ray
 from skillkit.fleet.packing import unpack_request, unpack_tree
 from skillkit.fleet.sealing import FleetKeys, Label, RequestGuard, SealError
-from skillkit.fleet.tree_stores import TreeSource, open_tree_store
 from skillkit.scripts.documents import DocumentError, result_to_json
 from skillkit.scripts.models import Outcome, ScriptRequest, ScriptResult
 from skillkit.scripts.runner import LocalRunner
@@ -30,7 +29,8 @@ logger = logging.getLogger(__name__)
 
 Reply = tuple[str, Any]
 """`("result", sealed)`, `("tree", digest)` for a missing tree, `("finishing", "")` for a machine that takes
-nothing more, `("unfit", why)` when this machine could not start the script."""
+nothing more, `("unfit", why)` when this machine could not start the script, `("broken", why)` when none
+can."""
 _ANSWER = 120.0
 """Seconds for which a result waits for a gateway that comes back."""
 _MAX_KEPT = 1000
@@ -52,8 +52,6 @@ class WorkerOptions:
     home: str | None = None
     sandbox: str | None = None
     keys: str | None = None
-    trees: str | None = None
-    """A store that trees are fetched from before the gateway is asked."""
     min_free: int = 256 << 20
     """Bytes below which the machine takes no runs."""
     protocol: int = PROTOCOL
@@ -79,7 +77,6 @@ class Worker:
         self._sandbox = self._runner.sandbox.choose().name  # raises where none holds: no worker, no run
         self._keys = FleetKeys.read(Path(options.keys) if options.keys else None)
         self._guard = RequestGuard(self._keys, options.name)
-        self._store: TreeSource | None = open_tree_store(options.trees) if options.trees else None
         self._admitted: dict[str, asyncio.Event] = {}
         self._runs: dict[str, _Run] = {}
         self._followed: dict[int, str] = {}
@@ -128,8 +125,10 @@ class Worker:
         with ExitStack() as held:
             try:
                 label, request = self._admit(ticket, sealed, held)
-            except (SealError, DocumentError, OSError) as error:
+            except (SealError, OSError) as error:
                 return "unfit", str(error)
+            except DocumentError as error:
+                return "broken", f"The script was not started: {error}"
             answered = self._admitted[label.run] = asyncio.Event()
             try:
                 return await self._run(label, request)
@@ -138,7 +137,7 @@ class Worker:
                 answered.set()
 
     async def _run(self, label: Label, request: ScriptRequest) -> Reply:
-        if not self._holds(request.digest) and not await self._fetch(request.digest):
+        if not self._holds(request.digest):
             return "tree", request.digest
         result = await self._execute(label, request)
         if result.outcome in (Outcome.REFUSED, Outcome.BROKEN) and not self._holds(request.digest):
@@ -178,13 +177,15 @@ class Worker:
         if (known := self._runs.get(run)) is not None:
             known.task.cancel()
 
-    async def add_tree(self, digest: str, packed: bytes) -> str | None:
-        """Keep a tree on this machine; return why it cannot be kept, None when it is."""
+    async def add_tree(self, digest: str, packed: bytes) -> Reply:
+        """Keep a tree on this machine; `unfit` if this machine cannot, `broken` if it is another tree."""
         try:
             await asyncio.to_thread(self._add_tree, digest, packed)
-        except (SkillsUseError, OSError) as error:
-            return str(error)
-        return None
+        except OSError as error:
+            return "unfit", str(error)
+        except SkillsUseError as error:
+            return "broken", f"The script was not started: {error}"
+        return "kept", ""
 
     async def prepare(self, ticket: bytes, sealed: bytes) -> Reply:
         """Fetch a tree and build what a script needs, and start nothing."""
@@ -192,8 +193,8 @@ class Worker:
             try:
                 _, request = self._admit(ticket, sealed, held)
             except (SealError, DocumentError, OSError) as error:
-                return "unfit", str(error)
-            if not self._holds(request.digest) and not await self._fetch(request.digest):
+                return "broken", str(error)
+            if not self._holds(request.digest):
                 return "tree", request.digest
             why = await asyncio.to_thread(self._runner.prepare, request)
             return ("ready", "") if why is None else ("unfit", why)
@@ -219,7 +220,7 @@ class Worker:
         label, content = self._guard.admit(ticket, sealed)
         request = unpack_request(content, new_folder)
         if request.digest != label.digest:
-            raise SealError("the label names another tree than the request")
+            raise DocumentError("the label names another tree than the request")
         if request.network:  # the machine's own network would reach every port of the cluster
             request = replace(request, network=False, hosts=(*request.hosts, ANY_HOST))
         return label, replace(request, unsandboxed=False)
@@ -281,22 +282,6 @@ class Worker:
 
     def _holds(self, digest: str) -> bool:
         return self._runner.trees.has(digest)
-
-    async def _fetch(self, digest: str) -> bool:
-        """Whether the store that this machine was told to ask has the tree, and it is the right one."""
-        if self._store is None:
-            return False
-        try:
-            packed = await asyncio.to_thread(self._store.get, digest)
-        except (SkillsUseError, OSError) as error:
-            logger.warning("Cannot read the store of trees: %s", error)
-            return False
-        if packed is None:
-            return False
-        if (why := await self.add_tree(digest, packed)) is not None:
-            logger.error("Wrong tree in the store under %s: %s", digest, why)
-            return False
-        return True
 
     def _add_tree(self, digest: str, packed: bytes) -> None:
         scratch = Path(tempfile.mkdtemp(prefix="skillkit-tree-"))

@@ -1,11 +1,13 @@
 """Addresses, policies and the choice of a runner: what is wrong is said, with the way to put it right."""
 
+import asyncio
 import json
 
 import pytest
 
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.fleet.cluster import FleetError, check_head, parse_address
+from skillkit.fleet.engine import _frame, _read_frame
 from skillkit.fleet.joining import check_machine
 from skillkit.fleet.operations import metrics_text
 from skillkit.fleet.policy import Policy, Share, read_policy
@@ -117,3 +119,12 @@ def test_a_status_is_metrics_whatever_tenants_are_called():
     assert 'skillkit_fleet_tenant_waiting{tenant="a\\"\\n"} 3' in text
     assert 'skillkit_fleet_tenant_started_total{tenant="a\\"\\n"} 9' in text
     assert text.endswith("\n")
+
+
+async def test_bytes_travel_between_gateway_and_driver():
+    stream = asyncio.StreamReader()
+    for message in ([1, "call", "worker", b"\0\xff" * 100_000], [2, "value", ["result", b""]], ""):
+        stream.feed_data(_frame(message))
+    assert await _read_frame(stream) == [1, "call", "worker", b"\0\xff" * 100_000]
+    assert await _read_frame(stream) == [2, "value", ["result", b""]]
+    assert await _read_frame(stream) == ""

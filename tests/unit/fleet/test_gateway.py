@@ -19,7 +19,9 @@ from skillkit.core.authority import Requester, asking_for
 from skillkit.core.digest_memo import DigestMemo
 from skillkit.fleet.cluster import FleetError
 from skillkit.fleet.operations import drain_machine, fleet_status
+from skillkit.fleet.packing import pack_request, pack_tree
 from skillkit.fleet.remote import RemoteRunner
+from skillkit.fleet.sealing import Label
 from skillkit.scripts import Outcome, ScriptRequest
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
@@ -118,9 +120,6 @@ def test_without_the_right_key_nothing_is_answered(fleet, token):
 
 
 def test_a_document_of_another_tenant_is_refused(fleet):
-    from skillkit.fleet.packing import pack_request
-    from skillkit.fleet.sealing import Label
-
     request = request_for(fleet)
     sealed = fleet.keys.tenant("victim").seal(Label("r", "victim", request.digest), pack_request(request))
     headers = {"Authorization": f"Bearer {fleet.keys.tenant('mallory').token}"}
@@ -229,6 +228,21 @@ def test_a_machine_on_which_nothing_starts_swallows_no_runs(fleet):
     assert (states[bad], fleet.engine.calls.count((bad, "run")) < 30) == ("unfit", True)
 
 
+def test_another_tree_than_the_approved_one_is_not_run_and_no_machine_is_blamed(fleet):
+    request, other = request_for(fleet), request_for(fleet)
+    headers = {"Authorization": f"Bearer {fleet.keys.tenant('acme').token}"}
+    upload = lambda: httpx.put(  # noqa: E731
+        f"{fleet.url}/v1/trees/{request.digest}", content=pack_tree(other.base_dir), headers=headers
+    )
+    for _ in range(4):
+        assert upload().status_code == 204
+        assert runner_of(fleet).run(request).outcome is Outcome.BROKEN
+    assert (starts(fleet, request), starts(fleet, other)) == (0, 0)
+    (machine,) = fleet_status(fleet.url, fleet.keys_path)["machines"]
+    assert machine["state"] == "ready"
+    assert runner_of(fleet).run(request).outcome is Outcome.EXITED
+
+
 def test_where_nothing_starts_anywhere_the_answer_names_the_machine(fleet):
     (name,) = fleet.engine.machines
     fleet.engine.machines[name] = FailsFast(fleet.engine.machines[name])
@@ -271,6 +285,7 @@ def test_a_drained_machine_gets_nothing_more(fleet):
 PROGRAM = """
 import pickle, sys
 from pathlib import Path
+from skillkit.fleet.packing import pack_request, pack_tree
 from skillkit.fleet.remote import RemoteRunner
 folder = Path(sys.argv[1])
 RemoteRunner(sys.argv[2], sys.argv[3], shared_paths=[folder]).run(pickle.loads((folder / "r").read_bytes()))

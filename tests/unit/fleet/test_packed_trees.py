@@ -9,8 +9,8 @@ import pytest
 from skillkit.core.digest_memo import DigestMemo
 from skillkit.fleet import packing
 from skillkit.fleet.cluster import FleetError
+from skillkit.fleet.gateway_disk import TreeFolder
 from skillkit.fleet.packing import PackedTreeError, pack_tree, unpack_tree
-from skillkit.fleet.tree_stores import open_tree_store
 
 
 @pytest.fixture
@@ -98,30 +98,18 @@ def test_more_than_a_tree_may_hold_is_refused(tmp_path, monkeypatch, tree):
         unpack_tree(packed, tmp_path / "there2")
 
 
-# Stores
-
 DIGEST = "sha256:" + "0" * 64
 
 
-@pytest.mark.parametrize("kind", ["path", "file", pytest.param("bucket", marks=pytest.mark.slow)])
-def test_a_store_gives_back_what_was_put_and_keeps_the_first(tmp_path, kind, request, monkeypatch):
-    if kind == "bucket":
-        server = request.getfixturevalue("bucket_server")
-        for name, value in server.environment.items():
-            monkeypatch.setenv(name, value)
-    place = {"path": f"{tmp_path}/trees", "file": f"file://{tmp_path}/trees", "bucket": "s3://skills/trees"}
-    store = open_tree_store(place[kind])
-    assert store.get(DIGEST) is None
-    store.put(DIGEST, b"one")
-    store.put(DIGEST, b"two")
-    assert store.get(DIGEST) == b"one"
+def test_a_gateway_gives_back_the_first_tree_of_a_digest_and_forgets_the_oldest(tmp_path):
+    trees = TreeFolder(tmp_path / "trees")
+    assert trees.get(DIGEST) is None
+    trees.put(DIGEST, b"one")
+    trees.put(DIGEST, b"two")
+    assert trees.get(DIGEST) == b"one"
+    os.utime(tmp_path / "trees" / os.listdir(tmp_path / "trees")[0], (1, 1))
+    trees.put(DIGEST.replace("0", "1"), b"new")
+    trees.trim(3)
+    assert (trees.has(DIGEST), trees.has(DIGEST.replace("0", "1"))) == (False, True)
     with pytest.raises(FleetError, match="not the digest"):
-        store.get("../../etc/passwd")
-
-
-@pytest.fixture
-def bucket_server():
-    from bucket_server import running_bucket_server
-
-    with running_bucket_server() as server:
-        yield server
+        trees.get("../../etc/passwd")

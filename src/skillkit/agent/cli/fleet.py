@@ -29,15 +29,10 @@ from skillkit.scripts.runners import SETTING
 from skillkit.scripts.tools import ScriptTools
 
 app = group("fleet", "Run scripts on many machines, through a gateway.")
-TREES = "SKILLKIT_FLEET_TREES"
 _HEAD = "ray://127.0.0.1:6399"
 
 Head = Annotated[str, typer.Option("--address", metavar="ray://HOST:PORT", help="The cluster's Ray head.")]
 Url = Annotated[str, typer.Option("--gateway", metavar="URL", help=f"The gateway; {SETTING} names it, too.")]
-Trees = Annotated[
-    str | None,
-    typer.Option(help="A store of trees for all machines: a folder that all see, or s3://BUCKET/PREFIX."),
-]
 
 
 @app.command(
@@ -52,13 +47,12 @@ def gateway(  # noqa: PLR0917
     port: Annotated[int, typer.Option(min=1, max=65535)] = PORT,
     tls_cert: Annotated[Path | None, typer.Option(help="Certificate; needed off loopback.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="Its private key.")] = None,
-    trees: Trees = None,
     here: Annotated[
         bool, typer.Option("--here", help="Also run Ray's head and a worker: a fleet of this machine.")
     ] = False,
 ) -> None:
     """Serve programs: the one process that they talk to. It holds the queue and drives Ray."""
-    options = GatewayOptions(address, host, port, tls_cert, tls_key, trees=trees or os.environ.get(TREES))
+    options = GatewayOptions(address, host, port, tls_cert, tls_key)
     beside = one_machine(options) if here else ()
     asyncio.run(serve_gateway(options, beside=beside, say=output.remark))
 
@@ -66,21 +60,17 @@ def gateway(  # noqa: PLR0917
 @app.command(
     epilog=examples("agent fleet worker --address ray://10.0.0.1:6399", "agent fleet worker --slots 16")
 )
-def worker(  # noqa: PLR0917
+def worker(
     address: Head = _HEAD,
     slots: Annotated[
         int | None, typer.Option(min=1, max=1024, help="Runs at once; unless given, two a core.")
     ] = None,
-    trees: Trees = None,
     keys: Annotated[Path | None, typer.Option(help="The fleet's keys, if not in ~/.agent.")] = None,
     home: Annotated[Path | None, typer.Option(help="Where trees and environments are kept.")] = None,
     sandbox: Annotated[str | None, typer.Option(help="The sandbox to use, if not the best one.")] = None,
 ) -> None:
     """Serve the fleet with this machine until it is ended or drained."""
-    store = trees or os.environ.get(TREES)
-    asyncio.run(
-        serve(address, slots=slots, home=home, sandbox=sandbox, keys=keys, trees=store, say=output.remark)
-    )
+    asyncio.run(serve(address, slots=slots, home=home, sandbox=sandbox, keys=keys, say=output.remark))
 
 
 @app.command(

@@ -16,8 +16,6 @@ import pytest
 from fleet_machines import ADDRESS, AGENT, URL
 from ray_cluster import processes, wait_until
 
-from skillkit.fleet.packing import pack_tree
-from skillkit.fleet.tree_stores import open_tree_store
 from skillkit.scripts import Outcome
 
 pytestmark = pytest.mark.usefixtures("fault_round")
@@ -189,19 +187,6 @@ def test_a_killed_raylet_is_told_and_leaves_nothing(fleet, machines):
     wait_until(lambda: not script_processes(called.request))
     assert fleet.starts(called.request) == 1
     assert fleet.runner().run(fleet.request()).outcome is Outcome.EXITED
-
-
-def test_a_tree_that_was_tampered_with_in_the_store_is_not_run(fleet, machines):
-    fleet.stop_workers()
-    store = fleet.folder / f"trees-{uuid.uuid4().hex}"
-    fleet.start_worker("127.0.0.2", trees=str(store))
-    # Other trees in every round: one that a machine holds already would not be fetched.
-    request = fleet.request(f"print('right')  # {store.name}")
-    other = fleet.request(f"print('wrong')  # {store.name}")
-    open_tree_store(str(store)).put(request.digest, pack_tree(other.base_dir))
-    result = fleet.runner().run(request)
-    assert (result.outcome, result.stdout.data) == (Outcome.EXITED, b"right\n"), result
-    assert (fleet.starts(request), fleet.starts(other)) == (1, 0)
 
 
 def test_a_worker_of_another_version_is_shown_and_not_used(fleet, machines):

@@ -19,7 +19,6 @@ from skillkit.fleet.cluster import FleetError
 from skillkit.fleet.operations import drain_machine
 from skillkit.fleet.packing import pack_request, pack_tree
 from skillkit.fleet.sealing import FleetKeys, Label, add_key, binding
-from skillkit.fleet.tree_stores import open_tree_store
 from skillkit.scripts import LocalRunner, Outcome
 from skillkit.scripts.inputs import InputFile
 from skillkit.scripts.workspace import SandboxedWorkspace
@@ -99,17 +98,6 @@ def test_other_bytes_than_the_digest_are_never_run(fleet):
     assert result.outcome is Outcome.REFUSED
     assert "changed after this run was approved" in result.message
     assert fleet.starts(request) == 0
-
-
-def test_trees_come_from_a_store(fleet):
-    fleet.stop_workers()
-    store = fleet.folder / "trees"
-    fleet.start_worker("127.0.0.2", trees=str(store))
-    request = fleet.request("print('right')")
-    open_tree_store(str(store)).put(request.digest, pack_tree(request.base_dir))
-    (request.base_dir / "SKILL.md").unlink()  # the client could not send it any more
-    result = fleet.runner().run(request)
-    assert (result.outcome, result.stdout.data) == (Outcome.EXITED, b"right\n"), result
 
 
 def test_output_is_told_while_the_script_runs(fleet):
