@@ -7,7 +7,7 @@ import pytest
 from openai_server import OpenAIServer, Say
 from terminal import CTRL_D, Terminal, start
 
-from skillkit.agent.cli.drawn_lines import DrawnLines
+from skillkit.agent.cli.screen import DrawnLines
 
 CODE = "\n".join(f"line_{number} = {number}" for number in range(120))
 STEPS = """Steps:
