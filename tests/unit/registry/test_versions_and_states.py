@@ -12,8 +12,9 @@ from skillkit.core.exceptions import StateFileError
 from skillkit.registry.access import ANYBODY, OPERATOR, Purpose
 from skillkit.registry.database import Database
 from skillkit.registry.exceptions import ConflictError, ForbiddenError, RegistryServerError
-from skillkit.registry.moving import export, import_export, verify
+from skillkit.registry.moving import export, import_export, import_source, verify
 from skillkit.registry.names import Version, fold, header_version, next_patch
+from skillkit.registry.publishing import Publisher
 
 
 def test_owners_that_could_be_taken_for_one_another_are_refused(tmp_path: Path) -> None:
@@ -143,3 +144,19 @@ def test_a_database_of_a_newer_program_is_left_alone(tmp_path: Path) -> None:
     database.close()
     with pytest.raises(StateFileError, match="newer"):
         Database(file)
+
+
+def test_a_source_is_imported_held_like_an_upload(tmp_path: Path) -> None:
+    workshop = Workshop(tmp_path / "registry")
+    workshop.registry.add_owner("acme", OPERATOR)
+    for name in ("one", "two"):
+        folder = tmp_path / "skills" / name
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(skill_files(name)["SKILL.md"])
+    done, left_out = import_source(Publisher(workshop.registry), "acme", str(tmp_path / "skills"))
+    assert [(each.title, each.version.state.value) for each in done] == [
+        ("acme/one@1.0.0", "held"),
+        ("acme/two@1.0.0", "held"),
+    ]
+    assert left_out == []
+    workshop.change("acme/one@1.0.0", "approve")
