@@ -4,10 +4,8 @@ from urllib.parse import urlsplit
 
 from skillkit.core.limits import INDEX_BYTES
 from skillkit.install.exceptions import InstallError
-from skillkit.install.sources.download import download
 from skillkit.install.sources.kinds import parse_source
 from skillkit.install.sources.site import SiteSource
-from skillkit.install.sources.site_index import INDEXES, read_index
 from skillkit.install.sources.source import Access, Source
 
 _REPOSITORIES = frozenset({"github.com", "gitlab.com"})
@@ -32,6 +30,9 @@ def resolve_source(text: str, access: Access, *, ref: str | None = None, path: s
         or parts.fragment
     ):
         return source
+    from skillkit.install.sources.download import download
+    from skillkit.install.sources.site_index import INDEXES, read_index
+
     address = place + INDEXES[0]
     try:
         read_index(download(address, access, limit=INDEX_BYTES), address)
