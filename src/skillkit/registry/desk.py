@@ -13,6 +13,16 @@ from skillkit.web.html import Markup, link, table, tag
 from skillkit.web.layout import count_of, nothing, section
 
 _MAX_FORM = 16 * 1024
+_CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
+    REVIEW: {
+        "held": ("approve", "refuse"),
+        "published": ("block",),
+        "yanked": ("block",),
+        "blocked": ("unblock",),
+    },
+    PUBLISH: {"published": ("yank",), "yanked": ("unyank",)},
+}
+"""What a scope allows with a version in a state."""
 
 
 def _signed_in(ask: Ask) -> Caller:
@@ -68,17 +78,16 @@ def _review(ask: Ask) -> Response:
     caller = _signed_in(ask)
     skill = ask.registry.skill(caller, ask.path["skill"], ask.path["owner"], Purpose.FETCH)
     version = ask.registry.version(caller, skill, ask.path["number"], Purpose.SEE)
-    actions: Markup | None = None
-    if caller.has(REVIEW, skill.owner):
-        reason = field("Reason", "reason", maxlength=1000)
-        choices = {
-            "held": ("approve", "refuse"),
-            "published": ("block",),
-            "yanked": ("block",),
-            "blocked": ("unblock",),
-        }
-        buttons = [button(action.capitalize(), action) for action in choices.get(version.state.value, ())]
-        actions = form(ask, skill_address(skill, version.number, "review"), reason, buttons)
+    allowed = [
+        action
+        for scope, states in _CHOICES.items()
+        if caller.has(scope, skill.owner)
+        for action in states.get(version.state.value, ())
+    ]
+    buttons = [button(action.capitalize(), action) for action in allowed]
+    reason = field("Reason", "reason", maxlength=1000)
+    place = skill_address(skill, version.number, "review")
+    actions = form(ask, place, reason, buttons) if buttons else None
     published = [
         each
         for each in ask.registry.versions(caller, skill, Purpose.LIST)
@@ -94,8 +103,6 @@ def _judge(ask: Ask) -> Response:
     caller = _signed_in(ask)
     skill = ask.registry.skill(caller, ask.path["skill"], ask.path["owner"], Purpose.FETCH)
     action = sent(ask, "action")
-    if action not in ("approve", "refuse", "block", "unblock"):
-        raise RejectedError("Choose what to do with the version")
     self_review = ask.server.settings.self_review
     ask.registry.change(
         caller, skill, ask.path["number"], action, sent(ask, "reason"), self_review=self_review

@@ -99,3 +99,13 @@ def test_a_user_header_counts_only_from_a_proxy_that_was_named(tmp_path: Path) -
         workshop.token("rose", "", "review")
         text = workshop.client().get("/", headers={"x-user": "rose"}).text
         assert ("Signed in: rose" in text) is signed_in
+
+
+def test_an_owner_yanks_and_unyanks_a_version_of_their_own(workshop: Workshop) -> None:
+    ada, eve = (sign_in(workshop, workshop.token(*who)) for who in (("ada", "acme"), ("eve", "evil")))
+    address, stranger = "/acme/demo/1.0.0/review", workshop.client()
+    for action, status in (("yank", 404), ("unyank", 200)):
+        sent = {"form": form_of(eve, "/tokens"), "action": action}
+        assert eve.post(address, data=sent).status_code in (403, 404)
+        assert ada.post(address, data={"form": form_of(ada, address), "action": action}).status_code == 303
+        assert stranger.get("/acme/demo").status_code == status
