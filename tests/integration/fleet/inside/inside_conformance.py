@@ -13,7 +13,7 @@ from fleet_machines import URL
 
 from skillkit.fleet.sealing import FleetKeys
 
-RUN_SCRIPTS = ("script_output", "script_approved", "made_files", "files_in_play", "cancellation")
+RUN_SCRIPTS = ("script_output", "script_approved", "made_files", "shown_files", "cancellation")
 
 
 @pytest.mark.parametrize("scenario", RUN_SCRIPTS)
