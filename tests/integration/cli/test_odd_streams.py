@@ -25,7 +25,7 @@ import rich.console, skillkit.install.installer, skillkit.install.enabled
 def leaves(command, words=()):
     if not hasattr(command, "list_commands"):
         json = any("--json" in option.opts for option in command.params)
-        lasting = {"serve", "gateway", "worker", "inspect", "model"} & set(words[:2])  # they serve, or fetch a model
+        lasting = {"serve", "gateway", "worker", "inspect", "model"} & set(words[:2])  # they last
         yield [*words, *(["--help"] if lasting else ["--json"] if json else [])]
         return
     context = command.context_class(command, info_name="agent")
