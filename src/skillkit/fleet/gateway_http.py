@@ -21,6 +21,7 @@ from starlette.routing import Route
 
 from skillkit.core.digest_memo import MAX_BYTES
 from skillkit.core.disk import agent_home, locked
+from skillkit.fleet import PORT
 from skillkit.fleet.cluster import FleetError
 from skillkit.fleet.engine import Engine
 from skillkit.fleet.fair_queue import QueueFullError
@@ -29,7 +30,6 @@ from skillkit.fleet.joining import is_loopback
 from skillkit.fleet.operations import metrics_text
 from skillkit.fleet.sealing import OPERATOR, FleetKeys, SealError
 
-PORT = 8713
 _MAX_BODY = 2 * MAX_BYTES
 _MAX_WAIT = 5.0
 """Seconds that a question about a run waits at most; it is the program's sign of life."""

@@ -32,7 +32,7 @@ COMMANDS = [
     ("agent skill list", 1),
     ("agent skill info helper", 1),
     ("agent skill info more/given", 1),
-    ("agent skill match 'What does given do with given?' --in more", 1),
+    ("agent skill match 'Use the given skill' --in more", 1),
     ("agent skill run hello-extended --help", 1),
     ("agent skill create mine", 1),
     ("agent skill add ./more/given --no-enable --trusted", 1),

@@ -93,5 +93,5 @@ def test_a_folder_that_is_gone_is_said_and_hangs_nobody(
 
 def test_without_the_extra_the_remedy_is_named(skills_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "watchfiles", None)
-    with pytest.raises(ConfigurationError, match=r"skillkit\[watch\]"):
+    with pytest.raises(ConfigurationError, match=r"pip install .*watchfiles"):
         Watcher([skills_dir], lambda: None)

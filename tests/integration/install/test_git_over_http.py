@@ -40,7 +40,7 @@ ADD_AND_MEASURE = """
 import resource, sys
 from pathlib import Path
 from skillkit.install.installer import SkillInstaller
-from skillkit.install.sources import process
+from skillkit.core import process
 from skillkit.install.sources.source import Access
 
 process.MAX_MEMORY = 64 << 20

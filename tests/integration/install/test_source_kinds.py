@@ -112,20 +112,6 @@ def test_a_package_brings_a_kind_of_source_of_its_own(tmp_path: Path) -> None:
     assert json.loads((home / "skills" / "registry.json").read_text())["skills"]["hello"] == record
 
 
-def test_a_registry_from_before_sources_is_read(
-    installer: SkillInstaller, repository: Repository, home: Path
-) -> None:
-    repository.commit({"skills/pdf/SKILL.md": skill_text("pdf")})
-    [skill] = installer.add(repository.url)
-    path = home / "skills" / "registry.json"
-    data = json.loads(path.read_text())
-    del data["skills"]["pdf"]["source"], data["skills"]["pdf"]["revision"]
-    path.write_text(json.dumps(data))
-    registry = InstallRegistry(home)
-    assert registry.list() == [skill]
-    assert registry.notices == []
-
-
 def test_what_a_registry_says_of_a_source_must_be_plain_text(installer: SkillInstaller, home: Path) -> None:
     from skillkit.install.sources.kinds import source_from_data
 

@@ -13,10 +13,7 @@ from skillkit.agent.cli.families import group
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.core.text import escape_hidden
-from skillkit.fleet.gateway_http import PORT, GatewayOptions, one_machine, serve_gateway
-from skillkit.fleet.joining import serve
-from skillkit.fleet.operations import drain_machine, fleet_metrics, fleet_status
-from skillkit.fleet.remote import RemoteRunner
+from skillkit.fleet import PORT
 from skillkit.fleet.sealing import (
     FleetKeys,
     add_key,
@@ -52,6 +49,8 @@ def gateway(  # noqa: PLR0917
     ] = False,
 ) -> None:
     """Serve programs: the one process that they talk to. It holds the queue and drives Ray."""
+    from skillkit.fleet.gateway_http import GatewayOptions, one_machine, serve_gateway
+
     options = GatewayOptions(address, host, port, tls_cert, tls_key)
     beside = one_machine(options) if here else ()
     asyncio.run(serve_gateway(options, beside=beside, say=output.remark))
@@ -70,6 +69,8 @@ def worker(
     sandbox: Annotated[str | None, typer.Option(help="The sandbox to use, if not the best one.")] = None,
 ) -> None:
     """Serve the fleet with this machine until it is ended or drained."""
+    from skillkit.fleet.joining import serve
+
     asyncio.run(serve(address, slots=slots, home=home, sandbox=sandbox, keys=keys, say=output.remark))
 
 
@@ -82,6 +83,8 @@ def status(
     metrics: Annotated[bool, typer.Option("--metrics", help="As metrics in Prometheus' text form.")] = False,
 ) -> None:
     """Show machines, why one is not used, and what waits and runs by tenant."""
+    from skillkit.fleet.operations import fleet_metrics, fleet_status
+
     if metrics:
         typer.echo(fleet_metrics(_url(gateway)), nl=False)
         return
@@ -117,6 +120,8 @@ def drain(
     seconds: Annotated[float, typer.Option(min=0, help="How long to wait for what runs there.")] = 600.0,
 ) -> None:
     """Let a machine finish what it runs and take nothing more."""
+    from skillkit.fleet.operations import drain_machine
+
     for name in drain_machine(_url(gateway), machine, seconds):
         output.say(f"Drained {escape_hidden(name)}", whole=True)
 
@@ -127,6 +132,8 @@ def prepare(
     gateway: Url = "",
 ) -> None:
     """Bring trees and packages of skills to every machine before they are asked for."""
+    from skillkit.fleet.remote import RemoteRunner
+
     runner = RemoteRunner(_url(gateway))
     failed = 0
     try:
