@@ -17,6 +17,8 @@
     python3 dev.py docs            build the documentation site into site/
     python3 dev.py pictures        draw the pictures of the documentation from the program and the benchmarks
     python3 dev.py reference       write the list of commands and the numbers into the pages
+    python3 dev.py messages        print every error, diagnostic, log line and question of the program
+    python3 dev.py release         build, check and tag a release; with --dry-run all but the tag
     python3 dev.py pin             write the installed versions into constraints.txt
     python3 dev.py system          install the system packages that the tests use (Debian, as root)
 
@@ -61,6 +63,7 @@ SYSTEM_PACKAGES = {
     "bwrap": "bubblewrap",
     "chromium": "chromium",
     "jq": "jq",
+    "postgres": "postgresql",
     "ruby": "ruby",
     "strace": "strace",
 }
@@ -85,6 +88,8 @@ def main(arguments: list[str]) -> int:
         "docs": recipe("site", "docs"),
         "pictures": recipe("pictures", "dev"),
         "reference": recipe("reference"),
+        "messages": recipe("messages", "lint"),
+        "release": recipe("release"),
         "pin": pin,
         "system": system,
     }
@@ -183,7 +188,7 @@ def pin(_: list[str]) -> int:
 
 
 def system(_: list[str]) -> int:
-    missing = [package for program, package in SYSTEM_PACKAGES.items() if not shutil.which(program)]
+    missing = [package for program, package in SYSTEM_PACKAGES.items() if not installed(program)]
     if not missing:
         return 0
     if not shutil.which("apt-get") or os.geteuid() != 0:
@@ -193,6 +198,11 @@ def system(_: list[str]) -> int:
     subprocess.run(["apt-get", "update", "-qq"], check=True, env=environment)
     command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *missing]
     return subprocess.run(command, check=True, env=environment).returncode
+
+
+def installed(program: str) -> bool:
+    """Whether a program is on PATH, or where Debian keeps those of PostgreSQL."""
+    return bool(shutil.which(program) or list(Path("/usr/lib/postgresql").glob(f"*/bin/{program}")))
 
 
 def prepare(extras: str) -> None:

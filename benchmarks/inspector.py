@@ -1,4 +1,4 @@
-"""What the inspector's pages cost with 1,000 skills and 100,000 events.
+"""What the inspector's pages cost in processor time with 10,000 skills and 1,000,000 events.
 
 python3 dev.py bench inspector [SKILLS] [EVENTS]
 """
@@ -10,13 +10,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.measure import best, duration, table
+from benchmarks.measure import duration, table
 from skillkit.inspector.library import Library
-from skillkit.inspector.pages import conversations, request, runs, skills, trust
+from skillkit.inspector.pages import conversations, home, request, runs, skills, trust
 from skillkit.install.enabled import EnabledSkills
 from skillkit.install.selection import Selection
 from skillkit.journal import Event, Kind, SqliteJournal
 
+FIRST_PAGE = 0.1
 KINDS = (Kind.MATCHED, Kind.ACTIVATED, Kind.TOKENS, Kind.LOADED, Kind.READ, Kind.SCRIPT_RUN)
 
 
@@ -31,20 +32,31 @@ def main(number: int, events: int) -> None:
             lambda: EnabledSkills(search=[home / "skills"], selection=Selection("all-untrusted")),
             home / "journal.sqlite",
         )
-        reading = best(lambda: [path.read_bytes() for path in (home / "skills").glob("*/SKILL.md")])
         rows = []
+        home_again = 0.0
         for what, make in pages(library):
-            first = best(make, repeat=1)
+            first = processor_time(make)
             settle(library)
-            again = best(make)
-            rows.append([what, duration(first), duration(again), f"{again / reading:.2f}"])
-        heading = ["page", "first", "after that", "× reading the files"]
-        table(f"{number:,} skills, {events:,} events", heading, rows)
+            again = min(processor_time(make) for _ in range(3))
+            home_again = home_again or again
+            rows.append([what, duration(first), duration(again)])
+        heading = ["page", "first", "with a warm index"]
+        table(f"{number:,} skills, {events:,} events, processor time", heading, rows)
+        verdict = "within" if home_again < FIRST_PAGE else "MORE THAN"
+        print(f"\nThe first page took {duration(home_again)}: {verdict} {duration(FIRST_PAGE)}.")
+
+
+def processor_time(make: Callable[[], object]) -> float:
+    """Seconds that this thread computed; what other threads count meanwhile is not the page's."""
+    start = time.thread_time()
+    make()
+    return time.thread_time() - start
 
 
 def pages(library: Library) -> list[tuple[str, Callable[[], object]]]:
     word = {"q": "skill-77"}
     return [
+        ("Home", lambda: home.show(library)),
         ("Skills", lambda: skills.show(library, {})),
         ("Request", lambda: request.show(library, {"q": "task 5 with tool5", "part": "result"})),
         ("Conversations", lambda: conversations.show(library, {})),
@@ -86,4 +98,4 @@ def write_journal(path: Path, number: int, events: int) -> None:
 
 if __name__ == "__main__":
     given = [int(argument) for argument in sys.argv[1:]]
-    main(*(given + [1_000, 100_000][len(given) :]))
+    main(*(given + [10_000, 1_000_000][len(given) :]))

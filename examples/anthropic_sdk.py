@@ -12,8 +12,10 @@ from skillkit.integrations.anthropic import AnthropicSkills
 
 def answer(model: str, question: str) -> str:
     skills = AnthropicSkills("examples/skills")
-    messages = [{"role": "user", "content": question}]
-    message = skills.runner(Anthropic(), model=model, max_tokens=1024, messages=messages).until_done()
+    runner = skills.runner(
+        Anthropic(), model=model, max_tokens=1024, messages=[{"role": "user", "content": question}]
+    )
+    message = runner.until_done()
     return "".join(block.text for block in message.content if block.type == "text")
 
 

@@ -20,7 +20,7 @@ def sentences() -> list[tuple[re.Pattern[str], str]]:
             re.compile(r"about \d+ tokens of instructions, \d+ of catalogue entry"),
             f"about {instructions} tokens of instructions, {entry} of catalogue entry",
         ),
-        (re.compile(r"^\| \| 1,000 skills \|.*?(?=\n\n)", re.DOTALL | re.MULTILINE), _peers()),
+        (re.compile(r"^\| library \| 1,000 skills \|.*?(?=\n\n)", re.DOTALL | re.MULTILINE), _peers()),
         (re.compile(r"carries [\d,]+ tokens of ours(?: with|,)[^.]*\."), _request()),
         (
             re.compile(r"[\d.]+ % / [\d.]+ % / [\d.]+ %, version 0\.5:"),
@@ -33,7 +33,7 @@ def sentences() -> list[tuple[re.Pattern[str], str]]:
 def _peers() -> str:
     """The table of libraries."""
     measured = recorded("peers")
-    lines = [f"| | {measured['skills']:,} skills | bad files that harm nobody |", "|---|---|---|"]
+    lines = [f"| library | {measured['skills']:,} skills | bad files that harm nobody |", "|---|---|---|"]
     for row in sorted(measured["libraries"], key=lambda row: row["times"]):
         name = f"**skillkit {row['version']}**" if row["library"] == "skillkit" else _named(row)
         lines.append(f"| {name} | {row['times']:.1f} × | {row['harmless']} of {len(measured['bad'])} |")

@@ -31,10 +31,11 @@ from skillkit.core.pythons import header_clauses
 from skillkit.core.walk import SkillWalk
 from skillkit.scripts import LocalRunner
 from skillkit.scripts.catalogue import Script, find_scripts
-from skillkit.scripts.granted_requests import PreparedRun, help_request
+from skillkit.scripts.granted_requests import help_request
 from skillkit.scripts.inline_metadata import InlineMetadata
 from skillkit.scripts.needed_packages import chosen_requirements, packages_of
 from skillkit.scripts.node_packages import node_projects_of
+from skillkit.scripts.payloads import help_payload
 from skillkit.scripts.script_help import FROM_TEXT, with_written_help, written_help_of
 
 PRINTED = "printed"
@@ -173,8 +174,7 @@ class Walk:
 
         def ask(script: Script) -> tuple[str, str]:
             request = help_request(skill, script, digest, grants, None)
-            asked = PreparedRun(script, request, skill.permissions, help=True)
-            payload = asked.payload(self._runner.run(request))
+            payload = help_payload(script.name, request, self._runner.run(request))
             self._check(f"{skill.name} {script.relative_path}", payload["meta"]["grants"])
             reason = "nothing was printed" if payload["success"] else str(payload["message"])
             answer = with_written_help(script.name, payload, written_help_of(skill, script))

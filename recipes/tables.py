@@ -82,6 +82,31 @@ def _embedded() -> str:
     return _table(("requests", "right"), [(str(measured["requests"]), str(measured["right"]))], measured)
 
 
+def _fleet() -> str:
+    measured = recorded("fleet")
+    rows = [
+        ("p50 of a trivial script", *(f"{measured['p50_ms'][of]:.0f} ms" for of in ("local", "fleet"))),
+        ("p99", *(f"{measured['p99_ms'][of]:.0f} ms" for of in ("local", "fleet"))),
+        (
+            "runs a second, at most 8 at once",
+            *(f"{measured['runs_a_second'][of]:.0f}" for of in ("local", "fleet")),
+        ),
+        ("memory without a run", "", f"{measured['idle_megabytes']:.0f} MB"),
+        ("cores without a run", "", f"{measured['idle_cores']:.2f}"),
+    ]
+    times = f"{measured['p50_ratio']:.2f} × the p50 of this machine, in {measured['pairs']} pairs"
+    table = _table(("property", "this machine", "fleet"), rows, measured)
+    return f"{table} Its load was {measured['load']:.0f} beforehand. A run costs {times}."
+
+
+def _fleet_faults() -> str:
+    measured = recorded("fleet-faults")
+    rows = measured["rows"]
+    heads = next(iter(rows.values()))
+    cells = [(part, *(f"{row[head]:,}" for head in heads)) for part, row in rows.items()]
+    return _table(("killed", *heads), cells, measured)
+
+
 def _settings() -> str:
     """A table for each section of .env.example."""
     lines = []
@@ -103,6 +128,8 @@ TABLES = {
     "matching-fetched": lambda: _matching("matching-fetched"),
     "matching-shared": lambda: _matching("matching-shared"),
     "embedded": _embedded,
+    "fleet": _fleet,
+    "fleet-faults": _fleet_faults,
     "settings": _settings,
 }
 

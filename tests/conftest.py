@@ -21,7 +21,11 @@ settings.load_profile("any-machine")
 
 LARGE = {
     "numpy": ["unit/matching/test_semantic.py"],
-    "playwright": ["adversarial/inspector", "integration/inspector"],
+    "playwright": [
+        "adversarial/inspector",
+        "integration/inspector",
+        "integration/registry/test_registry_pages_in_a_browser.py",
+    ],
     "ray": ["integration/fleet"],
 }
 """Packages that only `dev.py test all` installs, and the tests that cannot be read without them."""
@@ -37,6 +41,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             value for value in values.params.values() if isinstance(value, str)
         ):
             item.add_marker(pytest.mark.slow)
+
+
+READ_FILES: set[Path] = set()
+
+
+def pytest_collect_file(file_path: Path) -> None:
+    """Show progress on stderr: results come only when every worker has read all tests."""
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw0" and file_path.suffix == ".py":
+        READ_FILES.add(file_path)
+        if len(READ_FILES) % 25 == 0:
+            print(f"  {len(READ_FILES)} files read", file=sys.__stderr__, flush=True)
 
 
 WriteSkill = Callable[..., Path]

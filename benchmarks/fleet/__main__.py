@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
 from fleet_machines import Fleet, running_fleet
 from ray_cluster import INSIDE, namespace_command, processes, why_no_namespace
 
+from benchmarks.measure import record
 from skillkit.scripts import LocalRunner, Outcome, ScriptRequest, ScriptRunner
 
 SLOTS = 8
@@ -39,7 +40,10 @@ def main(arguments: list[str]) -> int:
     with running_fleet("127.0.0.2", "127.0.0.3") as fleet:
         for address in ("127.0.0.2", "127.0.0.3"):
             fleet.start_worker(address)
-        print(json.dumps(measure(fleet, 300 if short else 1000, 100 if short else 500), indent=1))
+        load = os.getloadavg()[0]
+        found = measure(fleet, 100 if short else 1000, 100 if short else 500)
+        record("fleet", {"load": round(load, 1), **found})
+        print(json.dumps(found, indent=1))
     return 0
 
 

@@ -1,67 +1,59 @@
-"""Every fault of a fleet, many times: how often the promises held, and how long callers waited.
+"""Kill each part of a fleet again and again, in the middle of 300 runs of three programs; record it all.
 
-python3 dev.py bench fleet.faults [ROUNDS]
+python3 dev.py bench fleet.faults [ROUNDS [PART…]]
 
-Each round checks that no script started twice, that every caller was answered, and that no process is left.
+A head, two machines of four slots and the programs, each with a network of its own; Ray and the gateway with
+TLS, every process restarted as its unit file says. A program is a process of one tenant.
+Rows of parts that are not named stay.
 """
 
+import json
 import os
 import subprocess
 import sys
-import tempfile
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter
 from pathlib import Path
-from xml.etree import ElementTree
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
 
+from fleet_faults import PARTS, RUNS, TENANTS, meet
+from fleet_network import running_network
 from ray_cluster import INSIDE, namespace_command, why_no_namespace
 
-ROOT = Path(__file__).parents[2]
-INSIDE_TESTS = ROOT / "tests" / "integration" / "fleet" / "inside"
-FAULTS = [str(INSIDE_TESTS / name) for name in ("inside_faults.py", "inside_head.py")]
-HEAD = "head_dies"
-"""Ends its cluster, so each of its rounds is a run of its own."""
+from benchmarks.measure import RESULTS, record
+
+RECORDED = RESULTS / "fleet-faults.json"
 
 
 def main(arguments: list[str]) -> int:
-    if reason := why_no_namespace():
-        print(f"Not measured: no namespace can be made here ({reason})")
-        return 1
-    rounds = int(arguments[0]) if arguments else 20
-    held: dict[str, int] = defaultdict(int)
-    tried: dict[str, int] = defaultdict(int)
-    slowest: dict[str, float] = defaultdict(float)
-    for name, passed, seconds in (
-        *met(f"not {HEAD}", rounds),
-        *(each for _ in range(rounds) for each in met(HEAD, 1)),
-    ):
-        tried[name] += 1
-        held[name] += passed
-        slowest[name] = max(slowest[name], seconds)
-    print(f"{'fault':75} rounds  held  slowest answer")
-    for name, number in tried.items():
-        print(f"{name:75} {number:6} {held[name]:5} {slowest[name]:12.1f} s")
-    return 0 if tried and held == tried else 1
-
-
-def met(chosen: str, rounds: int) -> Iterator[tuple[str, bool, float]]:
-    """Yield each test that was run: its name, whether it passed, and its slowest answer."""
-    with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.xml"
-        options = ["-q", "-n0", "-p", "no:randomly", "-p", "no:cacheprovider"]
-        settings = ["-o", "python_files=inside_*.py", "-o", "junit_family=xunit1"]
-        chosen_ones = [*settings, "-k", chosen, f"--junit-xml={report}", *FAULTS]
-        command = [sys.executable, "-m", "pytest", *options, *chosen_ones]
-        environment = {**os.environ, INSIDE: "1", "SKILLKIT_FAULT_ROUNDS": str(rounds)}
-        subprocess.run([*namespace_command(), *command], cwd=ROOT, env=environment, check=False)
-        for case in ElementTree.parse(report).iter("testcase"):
-            name, _, round_of = case.get("name", "").partition("[")
-            kind = "".join(word for word in round_of.rstrip("]").split("-") if not word.isdigit())
-            passed = case.find("failure") is None and case.find("error") is None
-            answers = [float(each.get("value", 0)) for each in case.iter("property")]
-            yield f"{name} {kind}".strip(), passed, max(answers, default=0.0)
+    if INSIDE not in os.environ:
+        if reason := why_no_namespace():
+            print(f"Not measured: no namespace can be made here ({reason})")
+            return 1
+        command = [*namespace_command(), sys.executable, "-m", "benchmarks.fleet.faults", *arguments]
+        return subprocess.call(command, env={**os.environ, INSIDE: "1"})
+    rounds, parts = int(arguments[0]) if arguments else 10, arguments[1:] or list(PARTS)
+    rows: dict[str, dict[str, int]] = {}
+    with running_network() as network:
+        for part in parts:
+            found = [meet(network, part) for _ in range(rounds)]
+            ended: Counter[str] = sum((each["outcomes"] for each in found), Counter())
+            rows[part] = {
+                "rounds": rounds,
+                "runs": ended.total(),
+                "ended": ended["exited"],
+                "lost": ended["lost"],
+                "not started": ended["broken"],
+                "started twice": sum(each["twice"] for each in found),
+                "last answer": round(max(each["answered"] for each in found)),
+                "all machines back": round(max(each["back"] for each in found)),
+                "load": round(sum(each["load"] for each in found) / rounds),
+            }
+            print(part, rows[part], flush=True)
+    before = json.loads(RECORDED.read_text())["rows"] if RECORDED.exists() else {}
+    record("fleet-faults", {"rows": {**before, **rows}})
+    every = rounds * RUNS * len(TENANTS)
+    return int(any(row["started twice"] or row["runs"] != every for row in rows.values()))
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ def skillkit(folder: str) -> Any:
     return http_app(SkillServer(manager))
 
 
-class Announcing(uvicorn.Server):
+class AnnouncingServer(uvicorn.Server):
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
         print(f"http://127.0.0.1:{self.servers[0].sockets[0].getsockname()[1]}/mcp", flush=True)
@@ -55,4 +55,4 @@ class Announcing(uvicorn.Server):
 if __name__ == "__main__":
     app = minimal() if sys.argv[1] == "minimal" else skillkit(sys.argv[2])
     config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", access_log=False)
-    asyncio.run(Announcing(config).serve())
+    asyncio.run(AnnouncingServer(config).serve())

@@ -9,7 +9,8 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.parser import SkillParser
 from skillkit.integrations.agent_framework_source import command_line
 from skillkit.scripts.catalogue import find_script
-from skillkit.scripts.granted_requests import RefusedRequestError, RunCall, run_request
+from skillkit.scripts.exceptions import RefusedRequestError
+from skillkit.scripts.granted_requests import run_request
 from skillkit.scripts.models import ScriptRunner
 from skillkit.scripts.payloads import Payload, failure, run_payload
 from skillkit.scripts.runners import default_runner
@@ -47,8 +48,8 @@ class SandboxedScriptRunner:
             grants = self._authority.grants(metadata, digest, current_requester())
             if not grants.run:
                 return failure("permission_denied", grants.reason or "Its scripts are not allowed to run")
-            call = RunCall(command_line(args), as_json=False)
-            request = run_request(metadata, found, digest, grants, call)
+            arguments = command_line(args)
+            request = run_request(metadata, found, digest, grants, arguments, as_json=False)
         except RefusedRequestError as error:
             return failure(error.code, str(error))
         except (SkillsUseError, ValueError) as error:

@@ -3,9 +3,12 @@
 python3 dev.py pictures [NAME…]      all of them, or those named
 python3 dev.py pictures --record     first let the embedded model answer anew
 python3 dev.py pictures --chat       first record the chat anew, in tmux
+python3 dev.py pictures --from=FOLDER …     the inspector over the skills of these git repositories
+python3 dev.py pictures --everything=FOLDER each page of the inspector, desktop and phone, light and dark
 """
 
 import sys
+from pathlib import Path
 
 from recipes.pictures import FOLDER, PICTURES, chat, inspector, sessions
 from recipes.pictures.comparison import differences
@@ -22,8 +25,14 @@ def main(arguments: list[str]) -> int:
     if unknown:
         print(f"No picture is called {', '.join(unknown)}. There are: {', '.join(there_are)}")
         return 2
+    given = [argument.partition("=") for argument in arguments if "=" in argument]
+    repositories = [Path(value).resolve() for option, _, value in given if option == "--from"]
+    if everything := [Path(value).resolve() for option, _, value in given if option == "--everything"]:
+        everything[0].mkdir(parents=True, exist_ok=True)
+        inspector.draw(everything[0], [*inspector.PAGES, *inspector.OTHERS], repositories, everything=True)
+        return 0
     if pages := [name for name in names if name in inspector.PAGES]:
-        inspector.draw(FOLDER, pages)
+        inspector.draw(FOLDER, pages, repositories)
     for name in (name for name in names if name in PICTURES):
         print(f"{'drew' if draw(name) else 'kept'} docs/pictures/{name}.svg")
     return 0

@@ -1,6 +1,7 @@
 """A certificate for made-up names, which is its own authority."""
 
 import datetime
+import ipaddress
 import ssl
 from pathlib import Path
 
@@ -18,7 +19,8 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ssl.SSL
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "api.test")])
     now = datetime.datetime.now(datetime.UTC)
-    names = [x509.DNSName(text) for text in ("api.test", "*.wild.test", "evil.test")]
+    names: list[x509.GeneralName] = [x509.DNSName(text) for text in ("api.test", "*.wild.test", "evil.test")]
+    names.append(x509.IPAddress(ipaddress.ip_address("127.0.0.1")))
     built = (
         x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(days=1))

@@ -22,10 +22,10 @@ from skill_repositories import Repository, skill_text
 from skillkit.core.digest import tree_digest
 from skillkit.core.manager import SkillManager
 from skillkit.install import locking
-from skillkit.install.clients import Placing, all_clients
+from skillkit.install.clients import InstallTargets, all_clients
+from skillkit.install.fetch import LoadedSkill
 from skillkit.install.installer import SkillInstaller
-from skillkit.install.lockfile import LockedSkill
-from skillkit.install.plan import Plan
+from skillkit.install.record import InstalledSkill
 
 CALLS = (
     *("open", "write", "fsync", "close", "fchmod", "chmod", "replace", "rename"),
@@ -202,7 +202,7 @@ def prepare(
 def _add(source: str, home: Path, how: str) -> Callable[[Path], object]:
     """Add the skill, for two clients that share a folder and one that does not when `how` says so."""
     clients = tuple(all_clients()[name] for name in ("codex", "cursor", "claude-code"))
-    placing = Placing(clients, home / "project", copy=how == "copied") if how else None
+    placing = InstallTargets(clients, home / "project", copy=how == "copied") if how else None
     return lambda home: installer(home).add(source, placing=placing)
 
 
@@ -252,14 +252,14 @@ def _sync(folder: Path, base: Path) -> tuple[Callable[[Path], object], Callable[
 def remember_fetched() -> None:
     """Ask git once for what is the same in every attempt; what is killed is the writing."""
     fetch = locking.fetch_locked
-    known: dict[tuple[str, ...], list[tuple[Plan, tuple[str, ...]]]] = {}
+    known: dict[tuple[str, ...], list[tuple[LoadedSkill, tuple[str, ...]]]] = {}
 
     def remembered(
-        registry: object, state: object, wanted: Sequence[LockedSkill], *rest: object
-    ) -> list[tuple[Plan, tuple[str, ...]]]:
+        state: object, wanted: Sequence[InstalledSkill], *rest: object
+    ) -> list[tuple[LoadedSkill, tuple[str, ...]]]:
         names = tuple(locked.name for locked in wanted)
         if names not in known:
-            known[names] = fetch(registry, state, wanted, *rest)
+            known[names] = fetch(state, wanted, *rest)
         return list(known[names])
 
     locking.fetch_locked = remembered

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,8 +38,6 @@ class Fleet:
     gateway: Any = None
     workers: dict[str, Any] = field(default_factory=dict)
     runners: list[RemoteRunner] = field(default_factory=list)
-    answers: list[float] = field(default_factory=list)
-    """Seconds after which callers were answered, for tests that cause faults."""
 
     @property
     def keys(self) -> Path:
@@ -66,30 +63,6 @@ class Fleet:
             self.gateway = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log)
         wait_until(lambda: self.status() is not None, 60, "the gateway")
 
-    @contextmanager
-    def serving(self, home: str = "machine") -> Iterator[list[int]]:
-        """Run `agent fleet worker`, again whenever it ends, as its unit file does; yield its exit codes."""
-        environment = {**self.environment, "AGENT_HOME": str(self.folder / home)}
-        command = [AGENT, "fleet", "worker", "--address", ADDRESS, "--slots", "4"]
-        codes: list[int] = []
-        running: list[subprocess.Popen[bytes]] = []
-        stopping = threading.Event()
-
-        def supervise() -> None:
-            with open(self.folder / f"{home}.log", "ab") as log:
-                while not stopping.is_set():
-                    running[:] = [subprocess.Popen(command, env=environment, stdout=log, stderr=log)]
-                    codes.append(running[0].wait())
-
-        thread = threading.Thread(target=supervise)
-        thread.start()
-        try:
-            yield codes
-        finally:
-            stopping.set()
-            running[0].terminate()
-            thread.join(60)
-
     def kill_gateway(self) -> None:
         os.kill(self.gateway.pid, signal.SIGKILL)
         self.gateway.wait()
@@ -104,13 +77,12 @@ class Fleet:
             self.cluster.start_node(address)
             wait_until(lambda: self.nodes().get(address) not in (None, before), 60, f"the node at {address}")
 
-    def start_worker(self, address: str, place: str | None = None, **options: Any) -> str:
+    def start_worker(self, address: str, **options: Any) -> str:
         """Start a worker at an address and wait until it can be given work; return its name."""
         name = f"worker-{uuid.uuid4().hex}"
         home = str(self.folder / f"home-{address}")
         chosen = WorkerOptions(
             name,
-            place=place or address,
             keys=str(self.keys),
             **{"slots": 4, "home": home, "sandbox": "bwrap", "min_free": 1, **options},
         )
@@ -134,8 +106,9 @@ class Fleet:
             return None
 
     def machines(self) -> dict[str, Any]:
-        """The workers that the gateway knows."""
-        return {each["name"]: each for each in (self.status() or {"machines": []})["machines"]}
+        """The workers that the gateway speaks with."""
+        rows = (self.status() or {"machines": []})["machines"]
+        return {each["name"]: each for each in rows if each["state"] != "missing"}
 
     def tenant(self, name: str) -> dict[str, float]:
         return (self.status() or {"tenants": {}})["tenants"].get(name, {"waiting": 0, "running": 0})
@@ -165,16 +138,13 @@ class Fleet:
 
 
 @contextmanager
-def running_fleet(*addresses: str, driver: bool = True) -> Iterator[Fleet]:
-    """A cluster with a head, a node at each address and a gateway, and no worker yet.
-
-    Without `driver` this process is no part of the cluster: Ray would end it with the head.
-    """
+def running_fleet(*addresses: str) -> Iterator[Fleet]:
+    """A cluster with a head, a node at each address and a gateway, and no worker yet."""
     with contextmanager(running_cluster)(*addresses) as cluster:
         add_key(cluster.folder / "keys")
         (cluster.folder / "marks").mkdir()
         os.chmod(cluster.folder / "marks", 0o777)
-        fleet = Fleet(cluster, cluster.folder, connect(ADDRESS) if driver else None)
+        fleet = Fleet(cluster, cluster.folder, connect(ADDRESS))
         try:
             fleet.start_gateway()
             yield fleet
@@ -183,5 +153,4 @@ def running_fleet(*addresses: str, driver: bool = True) -> Iterator[Fleet]:
                 runner.close()
             fleet.gateway.terminate()
             fleet.gateway.wait(20)
-            if driver:
-                fleet.ray.shutdown()
+            fleet.ray.shutdown()

@@ -100,7 +100,7 @@ def machines(fleet: Fleet) -> dict[str, str]:
     """A worker of four slots on each machine, started anew where the test before did not leave one."""
     alive = processes()
     ready = {
-        facts["place"]: name
+        facts["address"]: name
         for name, facts in fleet.machines().items()
         if facts["state"] == "ready" and facts["pid"] in alive
     }
@@ -120,6 +120,39 @@ def workshop(fleet: Fleet, machines: dict[str, str], shared_home: Path) -> Itera
         yield FleetWorkshop(folder, shared_home, fleet=fleet, names=names)
         names.shutdown()
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def time_is_up(workshop: FleetWorkshop) -> Iterator[Callable[[], None]]:
+    """Let runs of the machines reach their time limit after three seconds."""
+
+    def jump(_: Any) -> None:
+        import time
+
+        from skillkit.scripts import capture
+
+        until = time.monotonic() + 3
+
+        class Clock:
+            @staticmethod
+            def monotonic() -> float:
+                now = time.monotonic()
+                return now + 3600 if now > until else now
+
+        capture.time = Clock
+
+    def restore(_: Any) -> None:
+        import time
+
+        from skillkit.scripts import capture
+
+        capture.time = time
+
+    def on_machines(change: Callable[[Any], None]) -> None:
+        workshop.fleet.ray.get([each.__ray_call__.remote(change) for each in workshop.fleet.workers.values()])
+
+    yield lambda: on_machines(jump)
+    on_machines(restore)
 
 
 @pytest.fixture(params=["bwrap"])

@@ -22,6 +22,7 @@ class EngineHere:
 
     def __init__(self) -> None:
         self.problem = ""
+        self.addresses: list[str] = []
         self.machines: dict[str, Any] = {}
         self.calls: list[tuple[str, str]] = []
         self._up = asyncio.Event()
@@ -55,9 +56,6 @@ class EngineHere:
             raise
         finally:
             self._under_way.pop(waiting, None)
-
-    async def give_tree(self, worker: str, digest: str, packed: bytes) -> Any:
-        return await self.call(worker, "add_tree", digest, packed)
 
     def _check(self, worker: str | None = None) -> None:
         if not self._up.is_set():
@@ -127,9 +125,7 @@ class GatewayHere:
     def add_worker(self, home: str = "machine", **options: Any) -> str:
         name = f"worker-{uuid.uuid4().hex}"
         chosen = {"slots": 4, "min_free": 1, "sandbox": "bwrap", **options}
-        words = WorkerOptions(
-            name, place=name, home=str(self.folder / home), keys=str(self.keys_path), **chosen
-        )
+        words = WorkerOptions(name, home=str(self.folder / home), keys=str(self.keys_path), **chosen)
 
         async def add() -> None:
             worker = self.engine.machines[name] = Worker(words)
@@ -167,7 +163,7 @@ class GatewayHere:
             self.server.should_exit = True
             await asyncio.wait([self.serving], timeout=10)
         for worker in self.engine.machines.values():
-            for run in list(worker._runs):
+            for run in list(worker._running):
                 await worker.cancel(run)
         others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         await asyncio.wait(others, timeout=5) if others else None

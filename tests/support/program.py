@@ -3,10 +3,11 @@
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
-from contextlib import chdir
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
+from types import SimpleNamespace
 from unittest.mock import patch
 
 
@@ -14,6 +15,16 @@ def clean_environment(home: object, **more: str) -> dict[str, str]:
     """HOME and PATH alone; coverage may watch."""
     watching = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
     return {"HOME": str(home), "PATH": os.environ["PATH"]} | watching | more
+
+
+@contextmanager
+def closing_journals() -> Iterator[None]:
+    """Write the last events of journals that are made here, as the end of a process does."""
+    at_exit: list[Callable[[], None]] = []
+    with patch("skillkit.journal.sqlite.atexit", SimpleNamespace(register=at_exit.append)):
+        yield
+        for close in reversed(at_exit):
+            close()
 
 
 def run_here(
@@ -37,7 +48,8 @@ def run_here(
         patch.multiple(sys, stdin=nothing, stdout=stdout, stderr=stderr),
     ):
         output.console.cache_clear()  # it holds on to the streams of the run before
-        code = run(app, given)
+        with closing_journals():
+            code = run(app, given)
         output.console.cache_clear()
         said = [stream.seek(0) or stream.read() for stream in (stdout, stderr)]
     return subprocess.CompletedProcess(["agent", *given], code, *said)

@@ -258,6 +258,21 @@ def clawhub(place: Path) -> Iterator[Publisher]:
 
 
 @contextmanager
+def apm(place: Path) -> Iterator[Publisher]:
+    with FileServer() as server:
+        listed: list[dict[str, str]] = []
+        versions = "/v1/packages/ada/pdf/versions"
+
+        def publish(version: str, files: Files) -> None:
+            archive = tarred(files)
+            listed.append({"version": version, "digest": f"sha256:{hashlib.sha256(archive).hexdigest()}"})
+            server.files[f"{versions}/{version}/download"] = archive
+            server.files[versions] = json.dumps({"versions": listed}).encode()
+
+        yield Publisher(f"apm:ada/pdf#{server.url}", publish)
+
+
+@contextmanager
 def mcp(place: Path) -> Iterator[Publisher]:
     import uvicorn
 
@@ -287,6 +302,6 @@ PUBLISHERS = {
     publisher.__name__: publisher
     for publisher in (
         *(git, folder, archive_file, archive_address, site, older_site, marketplace, plugin_elsewhere),
-        *(npm, pypi, clawhub, mcp),
+        *(npm, pypi, clawhub, apm, mcp),
     )
 }

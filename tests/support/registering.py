@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import registry_databases
 from starlette.testclient import TestClient
 
 from skillkit.install.publishing import pack
@@ -11,8 +12,7 @@ from skillkit.install.tree import SkillTree, TreeFile
 from skillkit.registry.access import OPERATOR, Caller, Visibility
 from skillkit.registry.accounts import RateLimits
 from skillkit.registry.app import create_app
-from skillkit.registry.blobs import BlobFolder
-from skillkit.registry.database import Database
+from skillkit.registry.blobs import open_blobs
 from skillkit.registry.server import Server, ServerSettings
 from skillkit.registry.store import Registry
 
@@ -42,11 +42,14 @@ class Workshop:
         private: bool = False,
         hold: tuple[str, ...] = (),
         limits: RateLimits = MANY,
+        place: str = "",
         **settings: Any,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        database = Database(folder / "registry.sqlite")
-        self.registry = Registry(database, BlobFolder(folder / "blobs"), Visibility(private))
+        self.place = place or registry_databases.new_place(folder)
+        self.registry = Registry(
+            registry_databases.opened(self.place), open_blobs(folder / "blobs"), Visibility(private)
+        )
         self.server = Server(self.registry, ServerSettings(BASE, hold=hold, limits=limits, **settings))
         self.app = create_app(self.server)
 

@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 import textwrap
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from skillkit import SkillManager
 from skillkit.core.authority import DefaultAuthority, Requester
 from skillkit.core.models import SkillMetadata
-from skillkit.scripts import Grants, Limits, LocalRunner, ScriptTools
+from skillkit.scripts import Grants, Limits, LocalRunner, ScriptRequest, ScriptTools, capture
 
 
 @dataclass
@@ -100,6 +101,30 @@ def workshop(shared_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wor
     left = os.listdir(temporary)
     shutil.rmtree(folder)
     assert left == [], left
+
+
+@pytest.fixture
+def time_is_up(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Let runs of the tools made last reach their time limit with the first line that they print.
+
+    However busy the machine is, the script has come that far then, and nobody waits for the limit.
+    """
+    passed = 0.0
+
+    class Clock:
+        @staticmethod
+        def monotonic() -> float:
+            return time.monotonic() + passed
+
+    def follow(request: ScriptRequest, line: str) -> None:
+        nonlocal passed
+        passed = 3600.0
+
+    def arrange() -> None:
+        monkeypatch.setattr(capture, "time", Clock)
+        workshop.runners[-1].follow = follow
+
+    return arrange
 
 
 @pytest.fixture(params=["bwrap", "landlock"])

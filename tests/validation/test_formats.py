@@ -72,7 +72,7 @@ READERS: dict[str, Reader] = {
     "waza": cases,
 }
 RIGHT = (
-    "locks none of them",
+    "is a manifest, not a lock",
     "results of an evaluation",
     "describes a skill",
     "start commands",

@@ -1,4 +1,4 @@
-"""Whether a skill's scripts may run: the user's word about exact bytes, never the conversation's."""
+"""Approval of a skill's scripts: given by the user for exact bytes, never by the conversation."""
 
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -25,41 +25,42 @@ from skillkit.install.consents import (
     show_project,
 )
 from skillkit.scripts.inputs import named_in_project, named_inputs, with_input_names, working_project
-from skillkit.scripts.node_packages import locked_names
 from skillkit.scripts.runners import can_show_folders
 
 
 class Decision(str, Enum):
-    """What the user says when asked."""
+    """The user's answer to a question."""
 
     ONCE = "once"
     SESSION = "session"
     ALWAYS = "always"
     NO = "no"
     WITHOUT = "without"
-    """Once, without the folder that the question names."""
+    """Approve once, without access to the folder that the question names."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptQuestion:
-    """A run that waits for the user's word."""
+    """A script run that waits for approval."""
 
     skill: SkillMetadata
     script: str
     arguments: Sequence[str]
     digest: str
     grants: Grants = field(default_factory=Grants)
-    """What a yes gives it."""
+    """Permissions that an approval grants."""
     files: tuple[Path, ...] = ()
-    """Which of the user's files it would read."""
+    """Files of the user that the script would read."""
     project: Path | None = None
-    """The working folder, where the arguments name something in it and nothing was said about it yet."""
+    """The working folder, if the arguments name something in it and access is undecided."""
     may_run: bool = False
-    """Whether scripts of this tree may run already, so that only the folder is asked for."""
+    """Whether scripts of this tree are approved already, so that only the folder is in question."""
 
     @property
     def parts(self) -> list[str]:
-        """Everything that the run gets, one line each."""
+        """Return all permissions of the run, one line each."""
+        from skillkit.scripts.node_packages import locked_names
+
         grants = self.grants
         named = ", ".join((*grants.hosts, *grants.private_hosts))
         parts = ["the whole network" if grants.network else f"the hosts {named}" if named else "no network"]
@@ -83,28 +84,28 @@ Ask = Callable[[ScriptQuestion], Awaitable[Decision]]
 
 
 _approved_once: ContextVar[str] = ContextVar("skillkit_approved_once", default="")
-"""The digest that the running task may run a script of."""
+"""The digest whose scripts the running task may run."""
 _shown_once: ContextVar[tuple[str, Path] | None] = ContextVar("skillkit_shown_once", default=None)
-"""The digest whose scripts the running task may show a folder."""
+"""The digest whose scripts may access a folder in the running task, and that folder."""
 
 
 class Approvals(WrappedAuthority):
-    """An authority under which scripts run only after a yes to the digest of the skill's whole tree.
+    """An authority that allows scripts only after approval of the digest of the skill's whole tree.
 
-    What else may happen with a skill is decided by `base`.
+    Other permissions are decided by `base`.
     """
 
     def __init__(self, base: Authority, consents: ConsentFile, hidden: tuple[str, ...] = ()) -> None:
         super().__init__(base)
         self.consents = consents
         self.hidden = hidden
-        """Names that scripts see in no project."""
+        """File names hidden from scripts in every project."""
         self._conversations: set[tuple[str, str]] = set()
         self._projects: dict[tuple[str, str], Path | None] = {}
-        """What was said about the working folder, by conversation and digest; None is a no."""
+        """Decisions about the working folder, by conversation and digest; None is a refusal."""
 
     def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
-        """Return what the header of an approved skill asks for; nothing runs of one that is not."""
+        """Return the permissions that an approved skill's header requests; none for other skills."""
         if self.approved(skill, digest, requester):
             return self.offered(skill, digest, requester)
         return Grants(
@@ -114,7 +115,7 @@ class Approvals(WrappedAuthority):
         )
 
     def offered(self, skill: SkillMetadata, digest: str, requester: Requester | None = None) -> Grants:
-        """Return what scripts of this tree get once they may run."""
+        """Return the permissions that scripts of this tree would get once approved."""
         grants = add_parts(Grants.as_requested(skill), digest, self.consents, hidden=self.hidden)
         once = _shown_once.get()
         said = self._projects.get(((requester or current_requester()).conversation, digest))
@@ -126,9 +127,9 @@ class Approvals(WrappedAuthority):
     def question(
         self, skill: SkillMetadata, script: str, arguments: Sequence[str], digest: str, *, folders: bool
     ) -> ScriptQuestion | None:
-        """Return what the user has to be asked before a run, None when all was said.
+        """Return the question to ask before a run; None if everything is decided.
 
-        `folders` tells whether a folder could be shown to the script at all.
+        `folders` says whether the script could be given access to a folder at all.
         """
         requester = current_requester()
         may_run = self.approved(skill, digest, requester)
@@ -145,7 +146,7 @@ class Approvals(WrappedAuthority):
     def approved(self, skill: SkillMetadata, digest: str, requester: Requester | None = None) -> bool:
         """Return whether scripts of this tree may run now."""
         if is_as_shipped(skill):
-            return True  # as much a part of the program as its own tools
+            return True  # trusted like the program's own tools
         conversation = (requester or current_requester()).conversation
         return (
             digest == _approved_once.get()
@@ -154,7 +155,7 @@ class Approvals(WrappedAuthority):
         )
 
     def decide(self, question: ScriptQuestion, decision: Decision) -> None:
-        """Remember the user's answer; "once" counts in the running task and nowhere else."""
+        """Record the decision; "once" is valid in the running task only."""
         digest, project, name = question.digest, question.project, question.skill.canonical_name
         here = (current_requester().conversation, digest)
         match decision:
@@ -172,18 +173,18 @@ class Approvals(WrappedAuthority):
                 _approved_once.set(digest)
                 self._projects[here] = None
             case Decision.NO if question.may_run:
-                self._projects[here] = None  # it runs, and does not see the folder
+                self._projects[here] = None  # it runs without access to the folder
             case Decision.NO:
                 pass
 
     def forget_once(self) -> None:
-        """End what was allowed once: the run is over."""
+        """Revoke approvals for one run, which has ended."""
         _approved_once.set("")
         _shown_once.set(None)
 
 
 def _wanted_project(skill: SkillMetadata, arguments: Sequence[str], files: tuple[Path, ...]) -> Path | None:
-    """The working folder, if arguments name something in it that the script would not see."""
+    """Return the working folder if arguments name something in it that the script would not see."""
     project = working_project()
     if project is None:
         return None
@@ -192,7 +193,7 @@ def _wanted_project(skill: SkillMetadata, arguments: Sequence[str], files: tuple
 
 
 class ScriptApproval:
-    """Asks the user about a script of a skill whose exact bytes were not approved yet."""
+    """Asks the user to approve scripts of skills whose exact bytes are not approved yet."""
 
     def __init__(
         self,
@@ -207,8 +208,8 @@ class ScriptApproval:
         self.can_show_folders = can_show_folders
 
     async def ask_about(self, tool: str, arguments: Mapping[str, object]) -> bool:
-        """Ask where there is no word yet. Whether the script runs is then for the authority to say: it
-        knows the user's answer, and why not."""
+        """Ask if undecided. The authority decides whether the script runs: it knows the answer and the reason
+        for a refusal."""
         self.approvals.forget_once()
         question = self._question(arguments)
         if question is not None and self.ask is not None:
@@ -217,7 +218,7 @@ class ScriptApproval:
             asked = Event(Kind.SCRIPT_ASKED, question.skill.name, question.digest, data)
             self.manager.journal.record(asked)
             decision = await self.ask(question)
-            if decision is not Decision.NO:  # a no is written down by whoever does not run the script
+            if decision is not Decision.NO:  # a refusal is recorded where the run is declined
                 given: dict[str, Json] = {**data, "decision": decision.value}
                 granted = Event(Kind.SCRIPT_GRANTED, asked.skill, asked.digest, given)
                 self.manager.journal.record(granted)
@@ -229,7 +230,7 @@ class ScriptApproval:
             skill = self.manager.get_skill(str(arguments.get("skill_id")))
             digest = tree_digests.with_links(skill.base_dir).digest
         except SkillsUseError:
-            return None  # the tool answers what is wrong
+            return None  # the tool returns the error
         given = arguments.get("args")
         return self.approvals.question(
             skill,

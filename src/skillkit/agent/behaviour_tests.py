@@ -1,4 +1,4 @@
-"""Putting a run of behaviour tests together: who runs them, who judges, and whether it may cost something."""
+"""Set up a run of behaviour tests: executor, judge, and consent to costs."""
 
 import shlex
 from collections.abc import Callable
@@ -29,20 +29,20 @@ _Fetch = Callable[[ChatProvider], object]
 
 @dataclass(frozen=True, slots=True)
 class BehaviourOptions:
-    """What the user wants of a run."""
+    """Options of a behaviour run."""
 
     provider: str | None = None
     model: str | None = None
     program: str | None = None
-    """An outside program instead of a provider."""
+    """An external program instead of a provider."""
     judge: str | None = None
-    """The provider that judges sentences."""
+    """The provider that judges statements."""
     runs: int = 1
     baseline: bool = True
     replay: bool = False
     resume: bool = False
     ask_again: bool = False
-    """Ask again what was under way when an earlier test was killed."""
+    """Repeat requests whose outcome is unknown because an earlier test was killed."""
     accept_stale: bool = False
     recordings: Path | None = None
     max_calls: int | None = None
@@ -57,9 +57,9 @@ def run_behaviour(
     progress: Callable[[str], object],
     fetch: _Fetch = lambda provider: None,
 ) -> Report:
-    """Run the behaviour tier; `agree` is asked before a paid model is called more than a handful of times.
+    """Run the behaviour tier; `agree` is called before more than a few paid model calls.
 
-    `fetch` gets what a provider has to download before its first request.
+    `fetch` is called for a provider that must download files before its first request.
     """
     cases = tester.behaviour_cases()
     if not cases:
@@ -103,7 +103,7 @@ def _executor(options: BehaviourOptions, fetch: _Fetch) -> Executor:
 
 
 def _command(text: str) -> list[str]:
-    """A program and its arguments as they would be typed, quoted where they have spaces."""
+    """Return a program and its arguments as typed in a shell, quoted if they contain spaces."""
     try:
         command = shlex.split(text)
     except ValueError as error:
@@ -123,7 +123,7 @@ def _without_price(name: str, *, program: bool) -> str:
 
 
 def _agent(provider: str | None, model: str | None, fetch: _Fetch) -> "AgentExecutor":
-    from skillkit.agent.task_runs import AgentExecutor  # the framework, which most tests do without
+    from skillkit.agent.task_runs import AgentExecutor  # imports the framework, which most tests do not need
 
     chosen = choose(SettingsFile().load(), provider, model)
     fetch(chosen)
@@ -131,9 +131,9 @@ def _agent(provider: str | None, model: str | None, fetch: _Fetch) -> "AgentExec
 
 
 def _judge(options: BehaviourOptions, closing: ExitStack, fetch: _Fetch) -> Judge | None:
-    """Who judges sentences: whom the user names, else the service that runs the cases."""
+    """Return the judge of statements: the configured provider, else the provider that runs the cases."""
     if options.replay:
-        return Judge(lambda question: "")  # only what was recorded counts
+        return Judge(lambda question: "")  # use recorded verdicts only
     named = options.judge or ("" if options.program is not None else options.provider or "")
     name, _, model = named.partition(":")
     if options.judge is not None and name == "local":

@@ -1,7 +1,7 @@
-"""What of a long conversation is sent again: tool results are shortened first, then the oldest turns go.
+"""Compact a long conversation for sending: truncate tool results first, then drop the oldest turns.
 
-The saved conversation stays whole. How much of it is left out is kept beside it and changes in large steps
-only, so that the beginning of the next request is the beginning of the last one.
+The saved conversation stays complete. The positions are stored with it and change in large steps only, so
+that consecutive requests share their beginning.
 """
 
 from collections.abc import Sequence
@@ -15,19 +15,20 @@ from skillkit.core.text import shortened
 Message = dict[str, Any]
 
 SHARE_OF_CONTEXT = 0.6
-"""The part of what the model can read that earlier messages get; instructions and answers need the rest."""
+"""The share of the context window for earlier messages; the rest is for instructions and the answer."""
 MAX_TEXT = 50_000
-"""Characters of a message or a result that are ever sent again, whatever the model could read."""
+"""Limit of characters of a message or result when sent again, whatever the context window."""
 SHORT_TEXT, SHORT_RESULT = 2_000, 600
-"""Characters of messages and of tool results that are left of the earlier part when space runs out."""
+"""Characters kept of earlier messages and of tool results when space runs out."""
 FILE_TOKENS = 1_600
-"""What a picture or document in a result is taken to cost; services say so of a picture of usual size."""
+"""Estimated tokens of an image or document in a result, from the documented cost of a typical image."""
 _MAX_QUESTIONS, _MAX_QUESTION = 8, 80
 
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """How much is left out: messages before `dropped` are gone, those before `shortened` are short."""
+    """Positions of the compaction: messages before `dropped` are omitted, those before `shortened`
+    truncated."""
 
     dropped: int = 0
     shortened: int = 0
@@ -41,7 +42,7 @@ class Compaction:
                 return cls()
 
     def describe(self, messages: Sequence[Message]) -> str:
-        """Say what is left out of `messages`, and nothing that is not."""
+        """Describe the omitted and truncated parts of `messages`, if any."""
         kinds = [
             name
             for name, kind in (("tool results", "function_result"), ("messages", "text"))
@@ -58,7 +59,7 @@ class Compaction:
         return ", ".join(parts) or "less of it is sent"
 
     def view(self, messages: Sequence[Message]) -> list[Message]:
-        """Return the messages as they are sent."""
+        """Return the messages as sent."""
         dropped = min(self.dropped, len(messages))
         view = [_note(messages[:dropped])] if dropped else []
         for place, message in enumerate(messages[dropped:], dropped):
@@ -70,10 +71,10 @@ class Compaction:
 
 
 def compact(messages: Sequence[Message], now: Compaction, limit: int) -> Compaction:
-    """Return a compaction under which the view takes at most `limit` tokens, as far as turns can be dropped.
+    """Return a compaction with at most `limit` tokens, as far as turns can be dropped.
 
-    Once something has to go, half of the limit is made free, so that it need not be done again at once.
-    The latest turn is never touched.
+    When it has to grow, it frees half of the limit, so that the next requests need no further compaction. The
+    latest turn is never changed.
     """
     if tokens_of(now.view(messages)) <= limit:
         return now
@@ -91,13 +92,13 @@ def compact(messages: Sequence[Message], now: Compaction, limit: int) -> Compact
 
 
 def tokens_of(messages: Sequence[Message]) -> int:
-    """Return the tokens of messages, calls and results of tools included."""
+    """Return the token count of messages, including tool calls and results."""
     contents = [content for message in messages for content in message.get("contents", ())]
     return sum(count(content_text(content)) + FILE_TOKENS * len(_files(content)) for content in contents)
 
 
 def content_text(content: Message) -> str:
-    """Return what a part of a message says to the model."""
+    """Return the text of a message part as the model sees it."""
     match content.get("type"):
         case "text":
             return str(content.get("text") or "")
@@ -122,7 +123,7 @@ def _shorten_content(content: Message, texts: int, results: int) -> Message:
 
 
 def _files(content: Message) -> list[object]:
-    """The pictures and documents of a result."""
+    """Return the images and documents of a result."""
     return [item for item in content.get("items") or () if item.get("type") == "data"]
 
 
@@ -137,7 +138,7 @@ def _shorten(text: str, limit: int) -> str:
 
 
 def _note(messages: Sequence[Message]) -> Message:
-    """What stands in place of the messages that were dropped."""
+    """Return the message that replaces the dropped messages."""
     asked = [text_of(message) for message in messages if message.get("role") == "user"]
     listed = "\n".join(f"- {shortened(question, _MAX_QUESTION)}" for question in asked[-_MAX_QUESTIONS:])
     text = (

@@ -1,4 +1,4 @@
-"""Saved conversations: one file each, whole at every instant."""
+"""Saved conversations: one file each, replaced atomically."""
 
 import json
 import os
@@ -23,7 +23,7 @@ _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
 
 @dataclass
 class SavedConversation:
-    """What was said, as plain data, and the state that goes with it."""
+    """The messages as plain data, and the state saved with them."""
 
     id: str
     created: str
@@ -31,22 +31,22 @@ class SavedConversation:
     state: dict[str, Any] = field(default_factory=dict)
     updated: str = ""
     results: list[dict[str, Any]] = field(default_factory=list)
-    """Of tools that have run since the last message: the model has not seen them yet."""
+    """Results of tools that ran after the last message: the model has not seen them yet."""
 
     @property
     def title(self) -> str:
-        """What the user said first."""
+        """Return the user's first message."""
         first = next((message for message in self.messages if message.get("role") == "user"), None)
         return one_line(text_of(first))[:80] if first else "(empty)"
 
     def add(self, messages: Sequence[dict[str, Any]]) -> None:
-        """What was said since; results among it are no longer news."""
+        """Append new messages; tool results among them are no longer pending."""
         self.messages += messages
         seen = {identity for message in messages for identity in results_of(message)}
         self.results = [result for result in self.results if not results_of(result) <= seen]
 
     def settle(self) -> None:
-        """After a turn that was cut short: keep what its tools have done, forget calls without a result."""
+        """Clean up after an interrupted turn: keep tool results, remove calls without a result."""
         self.add(self.results)
         answered = {identity for message in self.messages for identity in results_of(message)}
         settled: set[str] = set()
@@ -64,7 +64,7 @@ def text_of(message: dict[str, Any]) -> str:
 
 
 def latest_exchange(conversation: SavedConversation) -> tuple[str, str]:
-    """The last question and what was said to it; empty where nothing was asked."""
+    """Return the last question and its answer; empty if there is no question."""
     answer: list[str] = []
     for message in reversed(conversation.messages):
         if message.get("role") == "user":
@@ -75,7 +75,7 @@ def latest_exchange(conversation: SavedConversation) -> tuple[str, str]:
 
 
 def text_message(role: str, text: str) -> dict[str, Any]:
-    """A message that says `text`, as it is saved."""
+    """Return a message with `text` in the saved format."""
     return {"type": "message", "role": role, "contents": [{"type": "text", "text": text}]}
 
 
@@ -106,7 +106,7 @@ class ConversationStore:
         replace_file(self._path(conversation.id), text.encode("utf-8", "surrogatepass"), 0o600)
 
     def load(self, identity: str | None = None) -> SavedConversation:
-        """The conversation with this id or unambiguous beginning of one; without an id the newest."""
+        """Load the conversation with this id or unambiguous id prefix; without an id, the newest."""
         found = self._find(identity)
         try:
             data = parse_json(read_plain(found).decode("utf-8", "surrogatepass"))
@@ -127,7 +127,7 @@ class ConversationStore:
             ) from error
 
     def all(self) -> list[SavedConversation]:
-        """Every conversation that can be read, the newest first."""
+        """Return all readable conversations, the newest first."""
         conversations = []
         for path in self._files():
             with suppress(ConversationError):
@@ -170,7 +170,7 @@ class ConversationStore:
 
 
 def as_markdown(conversation: SavedConversation) -> str:
-    """A conversation for people to read."""
+    """Format a conversation as Markdown."""
     lines = [f"# {conversation.title}", "", f"Conversation {conversation.id}, begun {conversation.created}."]
     active = active_skills(conversation)
     if active:
@@ -201,7 +201,7 @@ def _markdown(message: dict[str, Any]) -> list[str]:
 
 
 def _fence(text: str) -> str:
-    """A fence longer than any in `text`."""
+    """Return a fence longer than any in `text`."""
     return "`" * max([2, *(len(run) for run in re.findall(r"`+", text))]) + "`"
 
 
@@ -211,11 +211,11 @@ FAILED = "[This answer failed before it was whole.]"
 
 @dataclass
 class UnsavedTurn:
-    """What was asked and answered since the conversation was last saved."""
+    """The question and the partial answer since the conversation was last saved."""
 
     question: str
     shown: bool = False
-    """Whether anything was handed out."""
+    """Whether any part of the answer was shown."""
     _said: list[str] = field(default_factory=list)
 
     def add(self, text: str) -> None:
@@ -223,11 +223,11 @@ class UnsavedTurn:
         self._said.append(text)
 
     def saved(self) -> None:
-        """The model has finished a message, and it is kept."""
+        """Discard the partial answer: the complete message is saved."""
         self._said.clear()
 
     def keep(self, conversation: SavedConversation, *, stopped: bool) -> None:
-        """Put the question and the part of the answer into the conversation, marked as what they are."""
+        """Append the question and the partial answer to the conversation, marked as incomplete."""
         conversation.settle()
         mark = STOPPED if stopped else FAILED
         latest = [message for message in conversation.messages if message.get("role") == "user"][-1:]

@@ -1,27 +1,27 @@
-"""Errors of the agent program: each message is the one friendly line that the user reads."""
+"""Errors of the agent program: each message is the single line shown to the user."""
 
 from skillkit.core.exceptions import SkillsUseError
 
 
 class AgentError(SkillsUseError):
-    """Something the agent could not do."""
+    """Base class of errors of the agent."""
 
 
 class ModelFileError(AgentError):
-    """The embedded model's file cannot be had, or is not what it should be."""
+    """The embedded model's file is unavailable or invalid."""
 
 
 class ProviderError(AgentError):
-    """A model provider refused or could not be reached."""
+    """A model provider is unreachable or refused a request."""
 
 
 class SettingsError(AgentError):
-    """A setting that does not exist or has no such value."""
+    """An unknown setting or an invalid value."""
 
 
 class ConversationError(AgentError):
-    """A saved conversation that does not exist or cannot be read."""
+    """A saved conversation is missing or unreadable."""
 
 
 class UnfinishedAnswerError(AgentError):
-    """An answer that is not whole; what came of it was handed out before."""
+    """An incomplete answer; the received part has been shown already."""

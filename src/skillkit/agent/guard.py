@@ -1,4 +1,4 @@
-"""What ends or corrects a turn: limits, responses that were cut, calls of tools that could not be made."""
+"""Middleware that ends or corrects a turn: limits, truncated responses, failed tool calls."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from skillkit.agent.telemetry import Next, Trace
 
 @dataclass
 class TurnLimits(ChatMiddleware):
-    """Ends a turn before the request that would go beyond a limit; `begin` starts a turn."""
+    """Ends a turn before a request that would exceed a limit; `begin` starts a turn."""
 
     trace: Trace
     tool_calls: int
@@ -38,7 +38,7 @@ class TurnLimits(ChatMiddleware):
         await call_next()
 
         def check(response: ChatResponse[Any]) -> None:
-            """Make none of the calls of a response that alone goes beyond the limit."""
+            """Raise if a response exceeds the limit by itself, before its tool calls run."""
             wanted = calls + Counter(called_tools(response))
             if wanted.total() > self.tool_calls:
                 raise self._endless(wanted)
@@ -57,17 +57,17 @@ class TurnLimits(ChatMiddleware):
 
 
 def _tools(calls: "Counter[str]") -> str:
-    """Which tool the turn went on, where there was one."""
+    """Return the name of the tool called most often, if any."""
     return "".join(f", {name} was called {times} times," for name, times in calls.most_common(1))
 
 
-class WholeResponses(ChatMiddleware):
-    """Ends the turn at a response that is not whole, before a call of a tool in it is taken for one."""
+class ResponseGuard(ChatMiddleware):
+    """Ends the turn at an incomplete response, before its tool calls run."""
 
     def __init__(self, provider: ChatProvider) -> None:
         self.provider = provider
         self._called: tuple[str, ...] = ()
-        """The tools that the response before called."""
+        """The tools called by the previous response."""
 
     async def process(self, context: ChatContext, call_next: Next) -> None:
         await call_next()
@@ -77,7 +77,7 @@ class WholeResponses(ChatMiddleware):
             self.check(context.result)
 
     def check(self, response: ChatResponse[Any]) -> None:
-        """Raise when the model did not come to an end of its own."""
+        """Raise if the response was truncated."""
         why = self.provider.refusal(response) or self._problem(response)
         if why is not None:
             name = self.provider.name
@@ -89,31 +89,31 @@ class WholeResponses(ChatMiddleware):
         empty = not self._called and not response.text.strip()
         match response.finish_reason:
             case "length":
-                return "it became longer than the model may write. Ask for the rest, or for something shorter"
+                return "it reached the output limit. Ask for the rest, or for something shorter"
             case "content_filter":
                 return "the provider's filter stopped it. Say it in other words"
             case None if self.provider.marks_end and empty:
                 where = self.provider.shown_address
                 return f"nothing of it came. Try again{where and f', or check whether a model is{where}'}"
             case None if self.provider.marks_end:
-                return "it stopped without its end mark. Try again"
+                return "the stream ended early. Try again"
             case None | "stop" | "tool_calls" if empty:
                 return f"it is empty{before}. Try again, or choose another model: --model NAME"
             case None | "stop" | "tool_calls":
                 return None
-            case "model_context_window_exceeded":  # how Anthropic says it
-                return "the conversation is as long as the model can read. Shorten it with /compact"
+            case "model_context_window_exceeded":  # Anthropic's wording
+                return "the conversation fills the context window. Shorten it with /compact"
             case other:
                 return f"the provider ended it with '{other}'. Try again"
 
 
 FRAMEWORK_ROUNDS = 40
-"""What the framework allows by itself; a client with a smaller number has its reasons."""
+"""The framework's default limit; a smaller limit of a client is kept."""
 _TOOLS = " Tools: "
 
 
 def describe_tool_errors(client: Any, tool_calls: int) -> None:
-    """Let a client of the framework say what is wrong with a call, and leave counting them to the agent."""
+    """Include error details in a client's tool results, and leave limiting calls to the agent."""
     configuration = getattr(client, "function_invocation_configuration", None)
     if configuration is not None:
         configuration["include_detailed_errors"] = True
@@ -122,7 +122,8 @@ def describe_tool_errors(client: Any, tool_calls: int) -> None:
 
 
 class ToolErrors(ChatMiddleware):
-    """Adds the tools there are to calls that the framework could not make; it gives their errors no code."""
+    """Adds the available tool names to errors for calls that the framework could not make; they have no
+    code."""
 
     async def process(self, context: ChatContext, call_next: Next) -> None:
         tools = (context.options or {}).get("tools") or ()

@@ -1,4 +1,4 @@
-"""The tools of an agent without skills."""
+"""Tools for an agent without skills."""
 
 from skillkit.toolsets import AgentToolset
 
@@ -14,7 +14,7 @@ _NAMES = {name: code for code, (name, _) in _GREETINGS.items()}
 
 
 class HelloTools(AgentToolset):
-    """Says hello; offered only where no skill is active when the conversation starts."""
+    """Greets; offered only if no skill is active when the conversation starts."""
 
     def greet_user(self, name: str = "friend", language: str = "en") -> dict[str, object]:
         """Greet somebody: hello, hi, bonjour, hallo, hola, ciao, olá, welcome.

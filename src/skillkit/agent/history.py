@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ConversationKeeper(Protocol):
-    """What the history needs of the running agent."""
+    """The parts of the running agent that the history needs."""
 
     conversation: SavedConversation
 
@@ -43,7 +43,7 @@ class ConversationKeeper(Protocol):
 
 
 class ConversationHistory(HistoryProvider):
-    """Keeps the messages in the conversation's file; the framework saves after every model request."""
+    """Saves the messages to the conversation's file; the framework saves after every model request."""
 
     def __init__(self, runtime: ConversationKeeper) -> None:
         super().__init__("history")
@@ -67,12 +67,12 @@ class ConversationHistory(HistoryProvider):
 
 
 def message_data(message: Message) -> dict[str, Any]:
-    """A message as JSON, without what only this program could read."""
+    """Convert a message to JSON, without fields private to this program."""
     return message.to_dict(exclude={"raw_representation", "additional_properties"})
 
 
-class FinishedCalls(FunctionMiddleware):
-    """Keeps the result of a tool as soon as it is there: what was done is not done twice."""
+class CallKeeper(FunctionMiddleware):
+    """Saves each tool result immediately, so that no call is repeated after a crash."""
 
     def __init__(self, runtime: ConversationKeeper) -> None:
         self.runtime = runtime
@@ -86,13 +86,13 @@ class FinishedCalls(FunctionMiddleware):
         self.runtime.save()
 
 
-class Recollection(ContextProvider):
-    """Tells the model what is remembered, and lets it remember more."""
+class MemoryProvider(ContextProvider):
+    """Adds remembered facts to the prompt, and a tool to remember more."""
 
     def __init__(self, memory: Memory, problem: Callable[[str], object], *, offer: bool = True) -> None:
         super().__init__("memory")
         self.offer = offer
-        """Whether the model gets a tool to remember something."""
+        """Whether the model is offered the tool to remember facts."""
         self.memory = memory
         self.problem = problem
 
@@ -117,7 +117,7 @@ class Recollection(ContextProvider):
             context.extend_instructions(self.source_id, f"{ABOUT_USER}\n{listed}")
 
     def tools(self) -> list[FunctionTool]:
-        """The tool to remember something, if the model is offered it."""
+        """The tool to remember facts, if enabled."""
         return [FunctionTool(name="remember", func=self._remember)] if self.offer else []
 
     def _remember(self, fact: str) -> str:

@@ -1,4 +1,4 @@
-"""Where the program keeps its journal."""
+"""Location of the program's journal."""
 
 from pathlib import Path
 
@@ -8,10 +8,10 @@ from skillkit.journal.sqlite import SqliteJournal
 
 
 def journal_path() -> Path:
-    """Return the file that every run of the program on this machine writes to."""
+    """Return the path of the journal that all runs of the program on this machine share."""
     return agent_home() / "journal.sqlite"
 
 
 def open_journal() -> Writer:
-    """Return what the program writes to."""
+    """Open the journal for writing."""
     return SqliteJournal(journal_path())

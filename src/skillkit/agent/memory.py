@@ -1,4 +1,4 @@
-"""What the agent remembers across conversations: facts it was told to keep, in SQLite, on this machine."""
+"""Facts that the agent remembers across conversations, in a local SQLite database."""
 
 import re
 import sqlite3
@@ -31,12 +31,12 @@ END;
 """
 _REMEMBER = "remember "
 _SECRET = re.compile(r"\b(?:pass(?:word|phrase|code)?|secret|token|api[ _-]?key|pin|credential)s?\b", re.I)
-"""Words of facts that are not written down."""
+"""Words that indicate a secret: a fact with one of them is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something the user or the model asked to be kept."""
+    """A fact that the user or the model asked to remember."""
 
     id: int
     text: str
@@ -44,19 +44,19 @@ class Fact:
 
 
 class Memory:
-    """The facts of one user; every call opens the file anew, so that programs may share it."""
+    """The facts of one user; every call opens the database anew, so that programs may share it."""
 
     def __init__(self, home: Path | None = None) -> None:
         self.path = (home or agent_home()) / "memory.db"
 
     def learn(self, said: str) -> str | None:
-        """Keep what follows when a message begins with "remember"; returns what was kept."""
+        """Store the text after "remember" at the start of a message; return the stored fact."""
         if not said.lstrip().lower().startswith(_REMEMBER):
             return None
         return self.keep(said.lstrip()[len(_REMEMBER) :].removeprefix("that "))
 
     def keep(self, fact: str) -> str | None:
-        """Keep a fact; None if it is empty, longer than `MAX_FACT` or seems to hold a secret."""
+        """Store a fact; return None if it is empty, longer than `MAX_FACT` or seems to contain a secret."""
         text = one_line(strip_hidden(fact)).strip()
         if not text or len(text) > MAX_FACT or _SECRET.search(text):
             return None
@@ -69,12 +69,12 @@ class Memory:
         return text
 
     def recall(self, request: str, limit: int = MAX_RECALLED) -> list[Fact]:
-        """All facts while they are few; of more, those that share a word with the request."""
+        """Return all facts if they are few, else those that share a word with the request."""
         facts = self.all()
         return facts if len(facts) <= limit else self.search(request, limit)
 
     def search(self, words: str, limit: int = 20) -> list[Fact]:
-        """Facts with any of the words, best first."""
+        """Return facts that contain any of the words, best first."""
         wanted = [word for word in re.findall(r"\w+", words.lower()) if terms(word)]
         if not wanted:
             return []
@@ -88,7 +88,9 @@ class Memory:
             return [Fact(*row) for row in rows]
 
     def all(self) -> list[Fact]:
-        """Every fact, the newest first."""
+        """Return all facts, the newest first."""
+        if not self.path.exists():
+            return []
         with self._open() as database:
             return [
                 Fact(*row)
@@ -96,7 +98,7 @@ class Memory:
             ]
 
     def forget(self, identity: int | None = None) -> int:
-        """Delete one fact, or all of them; returns how many are gone."""
+        """Delete one fact, or all of them; return how many were deleted."""
         with self._open() as database:
             if identity is None:
                 return database.execute("DELETE FROM facts").rowcount
@@ -104,7 +106,7 @@ class Memory:
 
     @contextmanager
     def _open(self, *, new: bool = False) -> Iterator[sqlite3.Connection]:
-        """Open the file; where there is none, and none is to be made, what is opened is empty."""
+        """Open the database; without a file and `new`, open an empty one."""
         try:
             there = new or self.path.exists()
             if there:

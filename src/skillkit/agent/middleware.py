@@ -1,4 +1,4 @@
-"""Between the framework and the outside: each request and each call of a tool is noted."""
+"""Middleware that records each model request and tool call."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -21,9 +21,9 @@ from skillkit.integrations.agent_framework import INSERTED
 
 
 class RequestTracer(ChatMiddleware):
-    """Counts the tokens of each model request; `skills_text` is what disclosure put into the instructions.
+    """Counts the tokens of each model request; `skills_text` is the part of the instructions from disclosure.
 
-    What it put among the messages counts as skills too.
+    Texts inserted among the messages count as skills too.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class RequestTracer(ChatMiddleware):
         self.activity("thinking")
 
         def note(response: ChatResponse[Any]) -> None:
-            # Only now: what came before in the conversation is added below this middleware.
+            # Counted here because history is added below this middleware.
             said = [message for message in context.messages if INSERTED not in message.additional_properties]
             messages = sum(count(_message_text(message)) for message in said)
             skills = listed + sum(count(_message_text(message)) for message in context.messages) - messages
@@ -91,7 +91,7 @@ class RequestTracer(ChatMiddleware):
 
 
 def called_tools(response: ChatResponse[Any]) -> tuple[str, ...]:
-    """The names of the tools that a response calls."""
+    """Return the names of the tools called by a response."""
     contents = [content for message in response.messages for content in message.contents]
     return tuple(str(content.name) for content in contents if content.type == "function_call")
 
@@ -99,7 +99,7 @@ def called_tools(response: ChatResponse[Any]) -> tuple[str, ...]:
 async def _noting_what_came(
     stream: ResponseStream[ChatResponseUpdate, ChatResponse[Any]], note: Callable[[ChatResponse[Any]], None]
 ) -> AsyncIterator[ChatResponseUpdate]:
-    """The stream; one that is stopped or fails on its way has cost what came until then."""
+    """Yield from the stream; if it is stopped or fails, the part received so far is counted."""
     came: list[ChatResponseUpdate] = []
     try:
         async for update in stream:
@@ -112,7 +112,7 @@ async def _noting_what_came(
 
 
 class ToolTracer(FunctionMiddleware):
-    """Notes each call of a tool and how long it took."""
+    """Records each tool call and its duration."""
 
     def __init__(self, trace: Trace, activity: Callable[[str], object] = lambda text: None) -> None:
         self.trace = trace
@@ -134,8 +134,8 @@ class ToolTracer(FunctionMiddleware):
 
 
 def _activity(tool: str, arguments: dict[str, Any]) -> str:
-    """What a call does, for somebody who waits."""
-    match arguments:  # a script is named together with its skill
+    """Describe a tool call for the progress display."""
+    match arguments:  # a script is shown with its skill
         case {"script_name": str(script), "args": [*given]}:
             return f"running {' '.join([script, *map(str, given)])}"
         case {"script_name": str(script)}:

@@ -1,4 +1,4 @@
-"""The model providers by name; a package adds one with the entry point group `skillkit.providers`."""
+"""Model providers by name; packages add more with the entry point group `skillkit.providers`."""
 
 from skillkit.core.extensions import Extensions
 
@@ -15,4 +15,4 @@ PROVIDERS = Extensions(
     },
 )
 SHIPPED = ", ".join(PROVIDERS.shipped)
-"""For help texts, which do not depend on what else is installed."""
+"""Names for help texts, independent of other installed packages."""

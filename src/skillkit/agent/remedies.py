@@ -1,4 +1,4 @@
-"""How the user of the command line does what an error of the library advises."""
+"""Command-line wording for the remedies of library errors."""
 
 import shlex
 
@@ -26,12 +26,12 @@ _WORDS = {
 
 
 def advise(remedy: Remedy, skill: str) -> str:
-    """Return how a remedy is done here."""
+    """Return the command for a remedy."""
     return _WORDS[remedy].format(skill=shlex.quote(skill))
 
 
 def explain(error: Exception) -> str:
-    """Return the message of an error and what to do about it here."""
+    """Return the message of an error, with its remedy as a command."""
     text = str(error)
     if not isinstance(error, InstallError) or error.remedy is None:
         return text

@@ -1,6 +1,7 @@
-"""The agent: a conversation, a model, skills and memory, put together and run turn by turn."""
+"""The agent: combines a conversation, a model, skills and memory, and runs turns."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,11 +10,9 @@ from skillkit.agent.approvals import Approvals, Ask, ScriptApproval
 from skillkit.agent.compaction import SHARE_OF_CONTEXT, Compaction, compact, tokens_of
 from skillkit.agent.conversations import ConversationStore, SavedConversation, UnsavedTurn
 from skillkit.agent.exceptions import UnfinishedAnswerError
-from skillkit.agent.hello import HelloTools
 from skillkit.agent.instructions import BRIEF_INSTRUCTIONS, INSTRUCTIONS
 from skillkit.agent.journal import open_journal
 from skillkit.agent.memory import Memory
-from skillkit.agent.models.failures import friendly
 from skillkit.agent.models.provider import UNAIDED, ChatProvider, ready
 from skillkit.agent.named_files import find_named_files
 from skillkit.agent.settings import Settings, SettingsFile
@@ -30,7 +29,7 @@ from skillkit.install.enabled import EnabledSkills
 if TYPE_CHECKING:
     from agent_framework import Agent
 
-    from skillkit.agent.history import Recollection
+    from skillkit.agent.history import MemoryProvider
     from skillkit.agent.skills import ProgramSkills
 
 COMPACTION = "compaction"
@@ -39,24 +38,25 @@ UNAIDED_ANSWER = "(answered without a tool)"
 
 @dataclass(frozen=True, slots=True)
 class Observers:
-    """Who wants to know what happens."""
+    """Callbacks for progress and diagnostics."""
 
     disclosed: "Callable[[Disclosure], object]" = lambda disclosed: None
     step: Callable[[Step], object] = lambda step: None
     problem: Callable[[str], object] = lambda text: None
     activity: Callable[[str], object] = lambda text: None
-    """What is being done now, for somebody who waits."""
+    """The current activity, for a progress display."""
     printed: Callable[[str], object] = lambda line: None
-    """What a script prints while it runs; called from other threads."""
+    """Receives output of a running script; called from other threads."""
     unaided: Callable[[], object] = lambda: None
-    """Called when the embedded model has answered without a tool."""
+    """Called after the embedded model answered without a tool call."""
 
 
 NO_OBSERVERS = Observers()
 
 
 class AgentRuntime:
-    """One conversation with one provider. Making it is cheap; the first turn loads what it needs."""
+    """One conversation with one provider. Construction is cheap; the first turn loads the model and
+    skills."""
 
     def __init__(
         self,
@@ -78,13 +78,13 @@ class AgentRuntime:
         self.home = agent_home() if home is None else home
         self.memory = memory
         self.ask = ask
-        """Asks the user about scripts; None where nobody can be asked."""
+        """Asks the user to approve scripts; None without a terminal."""
         self.observers = observers
         self.client = client
-        """A chat client of the provider that is loaded already."""
+        """A chat client of an already loaded provider."""
         self.settings = Settings() if settings is None else settings
         self.requester = requester or Requester("agent", tenant=self.settings.tenant)
-        """On whose behalf the authority is asked; the conversation and the user's files are added."""
+        """The requester for the authority; the conversation and the user's files are added."""
         self.store = ConversationStore(self.home)
         self.manager = self.enabled.manager
         self.trace = Trace(
@@ -106,7 +106,7 @@ class AgentRuntime:
         self._files: dict[Path, None] = {}
 
     def name_files(self, said: str, folder: Path | None = None) -> list[Path]:
-        """Let scripts of this conversation read the files that `said` names: the user's words, no others."""
+        """Grant scripts read access to the files named in `said`, which must be the user's own message."""
         found = find_named_files(said, folder or Path.cwd())
         self._files.update(dict.fromkeys(found))
         if self._skills is not None:
@@ -122,10 +122,10 @@ class AgentRuntime:
         return NO_TURN if skills is None else ConversationTurn(skills.session.id, skills.session.turn)
 
     async def turn(self, text: str) -> AsyncIterator[str]:
-        """Yield the answer to `text`, piece by piece; every finished step is on disk.
+        """Yield the answer to `text`, piece by piece; every completed step is saved.
 
-        An answer that is not whole ends with an UnfinishedAnswerError. Whatever goes wrong, the question
-        and what was handed out of the answer stay in the conversation.
+        An incomplete answer ends with an UnfinishedAnswerError. After any error, the question and the
+        received part of the answer are saved.
         """
         from agent_framework import AgentSession
 
@@ -133,32 +133,24 @@ class AgentRuntime:
         try:
             agent = self._agent
             if agent is None:
-                # Fetching and loading a model takes its time; Ctrl-C must not wait for it.
+                # Downloading and loading a model is slow; Ctrl-C must not wait for it.
                 self.observers.activity(f"loading {self.provider.model}")
                 agent = await in_daemon_thread(self._build)
             self._limits.begin()
             self.conversation.settle()
-            self.messages_to_send()  # what has to go goes before skills are put where they are missing
+            self.messages_to_send()  # compact first, so that skills dropped by it are inserted again
             self.observers.activity("matching skills")
             session = AgentSession(session_id=self.conversation.id)
             stream = agent.run(text, session=session, stream=True)
-            interrupted, end = False, ""
-            async for update in stream:
-                if update.text:
-                    if interrupted and end:
-                        yield "\n\n"[len(end) - len(end.rstrip("\n")) :]
-                    interrupted, end = False, (end + update.text)[-2:]
-                    self._unsaved.add(update.text)
-                    yield update.text
-                # Not by the ids of messages: some services give all the same.
-                interrupted |= any(content.type == "function_call" for content in update.contents)
-                if (update.additional_properties or {}).get(UNAIDED):
-                    self.observers.unaided()
-            await stream.get_final_response()
+            async with aclosing(self._pieces(stream)) as pieces:
+                async for piece in pieces:
+                    yield piece
         except BaseException as error:
             self._unsaved.keep(self.conversation, stopped=not isinstance(error, Exception))
             if isinstance(error, SkillsUseError) or not isinstance(error, Exception):
                 raise
+            from skillkit.agent.models.failures import friendly
+
             known = friendly(error, self.provider)
             raise (UnfinishedAnswerError(str(known)) if self._unsaved.shown else known) from error
         finally:
@@ -166,8 +158,24 @@ class AgentRuntime:
                 self.save()
             self._report_unsaved()
 
+    async def _pieces(self, stream: Any) -> AsyncGenerator[str]:
+        """Yield the texts of an answer; text after a tool call starts a new paragraph."""
+        interrupted, end = False, ""
+        async for update in stream:
+            if update.text:
+                if interrupted and end:
+                    yield "\n\n"[len(end) - len(end.rstrip("\n")) :]
+                interrupted, end = False, (end + update.text)[-2:]
+                self._unsaved.add(update.text)
+                yield update.text
+            # Message ids are unreliable: some services repeat them.
+            interrupted |= any(content.type == "function_call" for content in update.contents)
+            if (update.additional_properties or {}).get(UNAIDED):
+                self.observers.unaided()
+        await stream.get_final_response()
+
     def resume(self, conversation: SavedConversation, steps: Sequence[Step]) -> None:
-        """Go on with a conversation that another runtime has begun, and with what was done in it."""
+        """Continue a conversation of another runtime, with its state."""
         self.conversation = conversation
         self.trace.steps[:0] = steps
         self.trace.session = conversation.id
@@ -177,25 +185,25 @@ class AgentRuntime:
         self._memory_problem = problem
 
     def _report_unsaved(self) -> None:
-        """Say once what could not be written; it is no reason to withhold an answer."""
+        """Report a failed write once, without failing the answer."""
         for problem in (self._save_problem, self._memory_problem, self.trace.problem):
             if problem and problem not in self._reported:
                 self._reported.add(problem)
                 self.observers.problem(problem)
 
     async def answer(self, text: str) -> str:
-        """The whole answer to `text`."""
+        """Return the complete answer to `text`."""
         return "".join([piece async for piece in self.turn(text)])
 
     async def close(self) -> None:
-        """Let go of the provider's connections."""
+        """Close the provider's connections."""
         if self.client is not None:
             await self.provider.close(self.client)
         self.client = self._agent = None
 
     @property
     def skills(self) -> "ProgramSkills":
-        """The skills of this conversation."""
+        """Return the skills of this conversation."""
         if self._skills is None:
             self._skills = self._build_skills()
         return self._skills
@@ -205,7 +213,7 @@ class AgentRuntime:
         return self.skills.session.active_ids
 
     def save(self) -> None:
-        """Write the conversation; where that cannot be done, the answer is not lost for it."""
+        """Save the conversation; a failed write does not lose the answer."""
         self.conversation.state["skills"] = self.skills.session.to_data()
         if self.conversation.messages:
             try:
@@ -215,17 +223,16 @@ class AgentRuntime:
                 self._save_problem = f"The conversation could not be saved: {why}. Choose another AGENT_HOME"
 
     def saved_messages(self, messages: Sequence[dict[str, Any]]) -> None:
-        """Take up messages that the model has finished."""
+        """Append messages that the model has completed."""
         self.conversation.add(messages)
         self._unsaved.saved()
         self.save()
 
     def messages_to_send(self) -> list[dict[str, Any]]:
-        """Return the earlier messages as they are sent: shortened when there is no space for them all."""
+        """Return the earlier messages to send, compacted if they do not fit."""
         limit = int(self.provider.context_tokens * SHARE_OF_CONTEXT)
-        before = Compaction.from_data(self.conversation.state.get(COMPACTION))
-        after = compact(self.conversation.messages, before, limit)
-        if after != before:
+        after = compact(self.conversation.messages, self._compaction, limit)
+        if after != self._compaction:
             self._compacted(after)
             self.observers.problem(
                 f"The conversation became long: {after.describe(self.conversation.messages)}."
@@ -233,38 +240,40 @@ class AgentRuntime:
         return after.view(self.conversation.messages)
 
     def compact_now(self) -> tuple[int, int]:
-        """Shorten what is sent of the conversation; return its tokens before and after."""
+        """Compact the conversation; return its tokens before and after."""
         messages = self.conversation.messages
-        before = Compaction.from_data(self.conversation.state.get(COMPACTION))
-        tokens = tokens_of(before.view(messages))
-        after = compact(messages, before, tokens // 2)
+        tokens = tokens_of(self._sent())
+        after = compact(messages, self._compaction, tokens // 2)
         self._compacted(after)
         self.save()
-        return tokens, tokens_of(after.view(messages))
+        return tokens, tokens_of(self._sent())
 
     def _compacted(self, compaction: Compaction) -> None:
-        """Note what is left out; the text of skills that went with it comes with the next request."""
+        """Record the compaction; texts of skills dropped by it are inserted again with the next request."""
         self.conversation.state[COMPACTION] = asdict(compaction)
         self.skills.bring_back_lost(self._sent())
 
     def _sent(self) -> list[dict[str, Any]]:
-        """Return the earlier messages as they are sent now."""
-        compaction = Compaction.from_data(self.conversation.state.get(COMPACTION))
-        return compaction.view(self.conversation.messages)
+        """Return the earlier messages as currently sent."""
+        return self._compaction.view(self.conversation.messages)
 
-    def recollection(self) -> "Recollection | None":
-        """What tells the model of the user's memory; None where there is none."""
-        from skillkit.agent.history import Recollection
+    @property
+    def _compaction(self) -> Compaction:
+        return Compaction.from_data(self.conversation.state.get(COMPACTION))
+
+    def recollection(self) -> "MemoryProvider | None":
+        """Return the provider of remembered facts; None without a memory."""
+        from skillkit.agent.history import MemoryProvider
 
         if self.memory is None:
             return None
-        return Recollection(self.memory, self._note_memory_problem, offer=not self.provider.embedded)
+        return MemoryProvider(self.memory, self._note_memory_problem, offer=not self.provider.embedded)
 
     def _build(self) -> "Agent[Any]":
         from agent_framework import Agent
 
         from skillkit.agent.guard import TurnLimits, describe_tool_errors
-        from skillkit.agent.history import ConversationHistory, FinishedCalls
+        from skillkit.agent.history import CallKeeper, ConversationHistory
 
         skills = self.skills
         providers: list[Any] = [ConversationHistory(self), skills]
@@ -273,9 +282,9 @@ class AgentRuntime:
         self.client = self.client or ready(self.provider).client()
         describe_tool_errors(self.client, self.settings.tool_calls)
         if self.provider.embedded:
-            from skillkit.agent.local.client import SkillsOfTurn
+            from skillkit.agent.local.client import TurnSkills
 
-            self.client.skills = SkillsOfTurn(self.manager, lambda: self.skills.session)
+            self.client.use_skills(TurnSkills(self.manager, lambda: self.skills.session))
         self._limits = TurnLimits(self.trace, self.settings.tool_calls, self.settings.turn_tokens)
         self._agent = Agent(
             self.client,
@@ -283,18 +292,18 @@ class AgentRuntime:
             name="agent",
             default_options=dict(self.provider.options),
             context_providers=providers,
-            middleware=[FinishedCalls(self), *self._watchers()],
+            middleware=[CallKeeper(self), *self._watchers()],
             require_per_service_call_history_persistence=True,
         )
         return self._agent
 
     def _watchers(self) -> list[Any]:
-        """What traces and limits the requests of the agent, and of skills that run beside it."""
-        from skillkit.agent.guard import ToolErrors, WholeResponses
+        """Return the middleware that traces and limits requests of the agent and of forked skills."""
+        from skillkit.agent.guard import ResponseGuard, ToolErrors
         from skillkit.agent.middleware import RequestTracer, ToolTracer
 
         return [
-            WholeResponses(self.provider),
+            ResponseGuard(self.provider),
             RequestTracer(self.trace, self._skills_text, self.observers.activity),
             ToolTracer(self.trace, self.observers.activity),
             ToolErrors(),
@@ -302,6 +311,7 @@ class AgentRuntime:
         ]
 
     def _build_skills(self) -> "ProgramSkills":
+        from skillkit.agent.hello import HelloTools
         from skillkit.agent.skills import ProgramSkills, disclosure_provider
 
         provider = disclosure_provider(
@@ -336,7 +346,7 @@ class AgentRuntime:
 
 
 def find_enabled(problem: Callable[[str], object], search: Sequence[Path] = ()) -> EnabledSkills:
-    """The skills that AGENT_SKILLS and trust admit; one that fails to load is reported and left out."""
+    """Load the skills allowed by AGENT_SKILLS and trust; one that fails to load is reported and skipped."""
     hidden = SettingsFile().load().hidden
     enabled = EnabledSkills(search=search, journal=open_journal(), hidden=hidden)
     for notice in enabled.registry.notices:

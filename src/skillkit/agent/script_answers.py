@@ -1,4 +1,4 @@
-"""What this program adds to the answer of a script: a command that mends a failure, the place of a file."""
+"""Additions of this program to script results: a command that fixes a failure, the path of a file."""
 
 import shlex
 from collections.abc import Callable, Sequence
@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from skillkit.core.authority import Requester
 from skillkit.core.text import escape_hidden
 from skillkit.scripts.hints import MISSING_PACKAGE, MISSING_SECRET, OTHER_RELEASE, REFUSED_HOST, UNSEEN_FILE
-from skillkit.scripts.models import MadeFile
-from skillkit.scripts.outputs import KeptFile, OutputStore
+from skillkit.scripts.models import OutputFile
+from skillkit.scripts.outputs import OutputStore, StoredOutput
 
 _COMMANDS = {
     MISSING_PACKAGE: "Accept or correct it with: agent skill packages {skill}",
@@ -18,23 +18,23 @@ _COMMANDS = {
 }
 
 _NAMES = {MISSING_SECRET: "NAME", REFUSED_HOST: "HOST"}
-"""What stands in a command where it is not known what it is about."""
+"""Placeholder for an unknown subject in a command."""
 
 
 def find_remedy(cause: str, skill: str, subject: str = "") -> str:
-    """Return what the user can do about a failure with this cause; nothing if there is no command for it."""
+    """Return the command that fixes a failure with this cause; empty if there is none."""
     named = shlex.quote(subject) if subject else _NAMES.get(cause, "")
     return _COMMANDS.get(cause, "").format(skill=skill, subject=named)
 
 
-class ShownOutputs(OutputStore):
-    """Tells the user where each file is that a script made."""
+class ReportedOutputs(OutputStore):
+    """Reports the path of each file created by a script to the user."""
 
     def __init__(self, show: Callable[[str], object]) -> None:
         super().__init__()
         self._show = show
 
-    def keep(self, files: Sequence[MadeFile], requester: Requester) -> list[KeptFile]:
+    def keep(self, files: Sequence[OutputFile], requester: Requester) -> list[StoredOutput]:
         kept = super().keep(files, requester)
         for each in kept:
             self._show(f"Made {escape_hidden(str(each.path))} ({len(each.file.content):,} bytes)")

@@ -1,4 +1,4 @@
-"""The user's settings: `settings.json` in the agent's home, a few keys, nothing secret."""
+"""User settings: `settings.json` in the agent's home; a few keys, no secrets."""
 
 import json
 import re
@@ -16,31 +16,31 @@ from skillkit.core.foreign_json import read_json
 
 @dataclass(frozen=True, slots=True)
 class ProviderSettings:
-    """How one provider is reached; keys of services stay in the environment."""
+    """Settings of one provider; API keys stay in the environment."""
 
     model: str | None = None
     base_url: str | None = None
     api_key_env: str | None = None
-    """The name of the variable that holds the key, when it is not the usual one."""
+    """The environment variable that holds the key, if not the default."""
     timeout: float | None = None
-    """Seconds without a byte after which a request is given up."""
+    """Timeout in seconds without received data."""
     context: int | None = None
-    """The tokens that the model can read, when that is not what the provider assumes."""
+    """Context window in tokens, if different from the provider's default."""
     price: str | None = None
-    """`READ/WRITTEN`: what a million tokens cost, for the cost of a conversation."""
+    """`READ/WRITTEN`: price per million tokens, for the cost of a conversation."""
     skill_models: str | None = None
-    """`haiku=MODEL,opus=MODEL`: which model is used for a skill that asks for one by this name."""
+    """`haiku=MODEL,opus=MODEL`: the model to use for a skill that requests one by this name."""
     shown_files: str | None = None
-    """`image/*,application/pdf`: kinds of files that the model looks at when a script has made one."""
+    """`image/*,application/pdf`: media types of script outputs that are passed to the model."""
 
     def models_of_skills(self) -> dict[str, str]:
-        """The models that skills may ask for, by the name that they ask with."""
+        """Return the models that skills may request, by the requested name."""
         pairs = (pair.partition("=") for pair in (self.skill_models or "").split(","))
         return {name.strip(): model.strip() for name, _, model in pairs if model.strip()}
 
     @property
     def kinds_of_shown_files(self) -> tuple[str, ...]:
-        """The kinds of `shown_files`."""
+        """The media types in `shown_files`."""
         return _parts(self.shown_files or "")
 
 
@@ -49,23 +49,23 @@ NO_SETTINGS = ProviderSettings()
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that can be set."""
+    """All settings of the user."""
 
     provider: str | None = None
-    """None: the first one that can be used."""
+    """None selects the first available provider."""
     memory: bool = True
     """Whether facts are remembered across conversations."""
     verbose: bool = False
     tool_calls: int = 40
-    """Calls of tools in one turn."""
+    """Limit of tool calls in one turn."""
     turn_tokens: int = 1_000_000
-    """Tokens read and written in one turn."""
+    """Limit of tokens read and written in one turn."""
     hide: str = ""
-    """`NAME,NAME`: what scripts see in no project folder, besides keys and the like."""
+    """`NAME,NAME`: files hidden from scripts in project folders, in addition to keys and similar files."""
     pinned: str = ""
-    """`NAME,NAME`: skills that are in use in every new conversation from its first request on."""
+    """`NAME,NAME`: skills active in every new conversation from its first request on."""
     tenant: str = ""
-    """On whose behalf a policy is asked and a fleet is used."""
+    """The tenant or user for policies and fleets."""
     providers: dict[str, ProviderSettings] = field(default_factory=dict)
 
     @property
@@ -82,7 +82,7 @@ class Settings:
         return self.providers.get(provider, NO_SETTINGS)
 
     def changed(self, key: str, value: str) -> "Settings":
-        """The settings with `key` (`provider`, `memory`, `openai.model`, …) set to `value`."""
+        """Return the settings with `key` (`provider`, `memory`, `openai.model`, …) set to `value`."""
         provider, dot, name = key.rpartition(".")
         if name not in (_OF_PROVIDER if dot else _GENERAL) or (dot and provider not in PROVIDERS):
             raise SettingsError(f"There is no setting '{key}'. {_choices()}")
@@ -94,7 +94,7 @@ class Settings:
 
 
 class SettingsFile:
-    """settings.json; a program that changes one key never loses another's change."""
+    """settings.json; concurrent changes of different keys are all kept."""
 
     def __init__(self, home: Path | None = None) -> None:
         self.path = (home or agent_home()) / "settings.json"
@@ -123,7 +123,7 @@ class SettingsFile:
 
 
 def _parts(value: str) -> tuple[str, ...]:
-    """What stands between the commas."""
+    """Split a comma-separated list."""
     return tuple(name for part in value.split(",") if (name := part.strip()))
 
 
@@ -154,7 +154,7 @@ def _number(key: str, value: str) -> int:
 
 
 def _like(pattern: str, wanted: str) -> Callable[[str, str], str]:
-    """Return what takes a value that fits the pattern; `wanted` says what does."""
+    """Return a validator for values that match the pattern; `wanted` describes them."""
 
     def read(key: str, value: str) -> str:
         if not re.fullmatch(pattern, value):
@@ -185,7 +185,7 @@ _READERS: Mapping[str, Callable[[str, str], Any]] = {
         "Kinds of files are such as image/*,application/pdf",
     ),
 }
-"""How what is typed for a setting becomes its value; the others are any text."""
+"""Validators of typed settings; other settings accept any text."""
 _GENERAL = [option.name for option in fields(Settings) if option.name != "providers"]
 _OF_PROVIDER = [option.name for option in fields(ProviderSettings)]
 
@@ -195,7 +195,7 @@ def _choices() -> str:
 
 
 def cost_at(price: str | None, read: int, written: int) -> float | None:
-    """Return what tokens cost at `READ/WRITTEN` for a million each; None where no price is set."""
+    """Return the cost of tokens at a price of `READ/WRITTEN` per million; None without a price."""
     if price is None:
         return None
     for_reading, _, for_writing = price.partition("/")

@@ -1,4 +1,4 @@
-"""The skills of the program: the integration for Agent Framework, with what only this program does."""
+"""The program's skills: the integration for Agent Framework, with additions of this program."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -7,7 +7,7 @@ from typing import Any
 from agent_framework import ChatContext, Message, SupportsAgentRun
 
 from skillkit.agent.approvals import ScriptApproval
-from skillkit.agent.script_answers import ShownOutputs, find_remedy
+from skillkit.agent.script_answers import ReportedOutputs, find_remedy
 from skillkit.core.authority import Authority, Requester
 from skillkit.core.events import NO_JOURNAL, in_turn
 from skillkit.core.manager import SkillManager
@@ -28,8 +28,9 @@ from skillkit.integrations.agent_framework import EffortOptions, SkillsContextPr
 from skillkit.integrations.agent_framework_files import show_files
 from skillkit.integrations.conversation import Conversation
 from skillkit.integrations.default_tools import default_sources
-from skillkit.scripts import LocalRunner, ScriptTools
-from skillkit.scripts.runners import default_runner
+from skillkit.scripts.models import ScriptRunner
+from skillkit.scripts.runners import default_runner, runs_here
+from skillkit.scripts.tools import ScriptTools
 
 STATE = "skills"
 Observer = Callable[[Disclosure], object]
@@ -43,12 +44,19 @@ def disclosure_provider(
     printed: Callable[[str], object],
     shown_files: Sequence[str] = (),
 ) -> SkillContextProvider:
-    """What the program discloses of skills; scripts get what `authority` grants them."""
+    """Return the provider that discloses the program's skills; `authority` grants scripts their
+    permissions."""
     settings = DisclosureSettings.from_environment()
-    runner = default_runner()
-    if isinstance(runner, LocalRunner):
+
+    def local_runner() -> ScriptRunner:
+        from skillkit.scripts.runner import LocalRunner  # deferred: it imports about fifty modules
+
+        runner = LocalRunner()
         runner.follow = lambda request, line: printed(f"{request.script}: {line}")
-    outputs = ShownOutputs(problem)
+        return runner
+
+    runner = local_runner if runs_here() else default_runner()
+    outputs = ReportedOutputs(problem)
     scripts = ScriptTools(manager, runner, authority, outputs=outputs, remedy=find_remedy)
     return SkillContextProvider(
         manager,
@@ -61,9 +69,9 @@ def disclosure_provider(
 
 
 class ProgramSkills(SkillsContextProvider):
-    """The skills of one conversation of the program, which keeps the session in its own file."""
+    """The skills of one conversation of the program, which saves the session in its own file."""
 
-    journal = NO_JOURNAL  # most calls ask nobody: `approve` writes down those that do
+    journal = NO_JOURNAL  # `approve` records the calls that ask; most calls do not
 
     def __init__(
         self,
@@ -92,15 +100,15 @@ class ProgramSkills(SkillsContextProvider):
         self.approvals = approvals
         self.observer = observer
         self.embedded = embedded
-        """Whether the embedded model is asked, which gets the tools of the skills of a turn and no list."""
+        """Whether the model is embedded, which gets the tools of the skills of a turn and no catalogue."""
         self.history = history
-        """The earlier messages as they are sent; the framework adds them to each request."""
+        """The earlier messages as sent; the framework adds them to each request."""
         self.basic = FixedTools(basic)
         self.session = SkillSession()
         self.last: Disclosure | None = None
 
     def restore(self, data: Any) -> str | None:
-        """Take up the skills of a saved conversation; return what is wrong when it cannot be done."""
+        """Restore the skills of a saved conversation; return a message if the data is invalid."""
         try:
             self.session = SkillSession.from_data(data)
         except SessionDataError as error:
@@ -108,7 +116,7 @@ class ProgramSkills(SkillsContextProvider):
         return None
 
     def pin(self, names: Sequence[str]) -> list[str]:
-        """Put skills into use for the whole conversation; return what is wrong with those that cannot be."""
+        """Activate skills for the whole conversation; return a message for each that cannot be activated."""
         problems = []
         for name in names:
             try:
@@ -118,7 +126,7 @@ class ProgramSkills(SkillsContextProvider):
         return problems
 
     def bring_back_lost(self, sent: Sequence[object]) -> None:
-        """Let the texts of skills that are no longer among the messages come with the next request."""
+        """Insert the texts of skills missing from the messages with the next request."""
         for lost in plan_compaction(sent, self.session).missing:
             self.session.bring_back(lost)
 
@@ -130,13 +138,13 @@ class ProgramSkills(SkillsContextProvider):
             return await self.approvals.ask_about(tool, arguments)
 
     def remember(self, conversation: Conversation, state: dict[str, Any]) -> None:
-        """Nothing: the runtime saves the session with the conversation."""
+        """Do nothing: the runtime saves the session with the conversation."""
 
     def visible_messages(self, agent: SupportsAgentRun, context: ChatContext) -> Sequence[object] | None:
         return [*self.history(), *context.messages]
 
     async def extend_history(self, messages: list[Message]) -> list[Message]:
-        """The earlier messages of a request with the texts of skills among them."""
+        """Return the earlier messages of a request, with the texts of skills inserted."""
         insertions = await self.conversation({}).insertions(messages, elsewhere=True)
         return show_files(with_insertions(messages, insertions, as_message))
 
@@ -151,7 +159,7 @@ class ProgramSkills(SkillsContextProvider):
     def _with_own_tools(self, source: ToolSource) -> ToolSource:
         joined = JoinedTools([self.basic, source])
         if not self.embedded:
-            return joined  # the same in every request: other tools end a prompt cache
+            return joined  # the same in every request: changed tools invalidate prompt caches
         from skillkit.agent.local.tools import LocalTools
 
         return LocalTools(joined, self.provider.manager)

@@ -1,9 +1,9 @@
-"""The program's own agent as an executor of tests: one conversation a run, in a home of its own."""
+"""The program's agent as a test executor: one conversation per run, in a separate home."""
 
 import asyncio
 import shutil
 import tempfile
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -13,7 +13,6 @@ from agent_framework import Message
 from skillkit.agent.approvals import Decision, ScriptQuestion
 from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.models.provider import ChatProvider, ready
-from skillkit.agent.recorded_calls import RecordedCalls
 from skillkit.agent.runtime import AgentRuntime, Observers
 from skillkit.agent.settings import cost_at
 from skillkit.agent.telemetry import Step
@@ -23,11 +22,12 @@ from skillkit.core.manager import SkillManager
 from skillkit.core.threads import in_daemon_thread
 from skillkit.evaluation.behaviour.executor import Task
 from skillkit.evaluation.behaviour.pending import PendingRequest
+from skillkit.evaluation.behaviour.recorded_calls import RecordedCalls, RecordingClient
 from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript, files_in
 from skillkit.install.enabled import EnabledSkills
 
 LONGEST_FILES = 12_000
-"""Characters of the case's files that go into the request: this agent has no tool to read them."""
+"""Limit of characters of the case's files in the request: this agent has no tool to read them."""
 
 
 class AgentExecutor:
@@ -40,8 +40,8 @@ class AgentExecutor:
         self.paid = provider.name not in ("local", "ollama")
         self.tells_cost = not self.paid or provider.settings.price is not None
         self.in_process = provider.in_process
-        """The model ends with this process: no answer of it can be lost on its way."""
-        self._loop = asyncio.Runner()  # which Ctrl-C ends in order
+        """Whether the model runs in this process, so that no response can be lost in transit."""
+        self._loop = asyncio.Runner()  # so that Ctrl-C ends it cleanly
         self._client: Any = None
 
     def run(self, task: Task) -> Transcript:
@@ -59,7 +59,7 @@ class AgentExecutor:
         self._loop.close()
 
     def _recorded(self, task: Task) -> RecordedCalls | None:
-        """Raise where a request of an earlier run of this was under way when its test was killed."""
+        """Return the recorded calls; raise if a request was pending when an earlier test was killed."""
         if task.calls is None:
             return None
         pending = None
@@ -93,9 +93,9 @@ class AgentExecutor:
         answer, error, timed_out = "", "", False
         try:
             await self._load()
-            runtime.client = self._client
+            runtime.client = RecordingClient(self._client, recorded) if recorded else self._client
             async with asyncio.timeout(task.seconds):
-                with recorded.around(self._client) if recorded else nullcontext():
+                with closing(recorded) if recorded else nullcontext():
                     for number, prompt in enumerate(task.prompts):
                         answer = await runtime.answer(prompt if number else prompt + _files(task))
         except TimeoutError:
@@ -122,7 +122,8 @@ class AgentExecutor:
 
 
 def _manager(task: Task, home: Path) -> SkillManager:
-    """Only the skill of the task, without its evaluations, which hold the answers; or none."""
+    """Return a manager with the skill of the task only, or empty; its evaluations, with the answers, are
+    omitted."""
     folder = home / "tested"
     if task.skill is not None:
         kept_out = shutil.ignore_patterns("evals", "eval", "__pycache__")
@@ -139,7 +140,7 @@ def _manager(task: Task, home: Path) -> SkillManager:
 
 
 async def _allow_in_the_sandbox(question: ScriptQuestion) -> Decision:
-    """Scripts under test run in the sandbox; one that asks for more than that does not run."""
+    """Approve scripts under test that run in the sandbox; refuse one that requests more permissions."""
     return Decision.NO if question.skill.permissions else Decision.ONCE
 
 

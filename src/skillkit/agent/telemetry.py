@@ -1,4 +1,4 @@
-"""What happened, for people and programs: a trace of every request."""
+"""Trace every request, for users and programs."""
 
 import json
 import os
@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from skillkit.agent.settings import cost_at
 from skillkit.core.events import NO_JOURNAL, NO_TURN, ConversationTurn, Event, Json, Kind, Writer
 from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.journal.sensitive import Secrets, described, sensitive_data_enabled
@@ -18,7 +19,7 @@ _CONTENTS = {"model": ("instructions", "request", "result"), "tool": ("arguments
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
-    """The tokens of one model request by what they are spent on."""
+    """Token counts of one model request, by part."""
 
     system: int = 0
     skills: int = 0
@@ -27,34 +28,59 @@ class TokenCount:
     total: int = 0
     output: int = 0
     estimated: bool = True
-    """False when the total is what the provider counted; the parts are always estimates."""
+    """Whether the total is an estimate; False if the provider counted it. The parts are always estimates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One model request or one call of a tool."""
+    """One model request or one tool call."""
 
     kind: str
     name: str
     seconds: float
     tokens: TokenCount | None = None
     processed: int | None = None
-    """Prompt tokens that were not in a cache, where the provider says so."""
+    """Prompt tokens that were not cached, if reported by the provider."""
     instructions: str = ""
-    """What a model was told before the conversation, and the texts of skills among its messages."""
+    """Instructions, and the texts of skills among the messages."""
     request: str = ""
-    """The user's message that a model answers."""
+    """The user's message."""
     arguments: str = ""
-    """What a tool was called with."""
+    """Arguments of a tool call."""
     result: str = ""
     calls: tuple[str, ...] = ()
-    """The tools that a model called, also those that there are not."""
+    """The tools that a model called, including unknown ones."""
     price: str | None = None
-    """What a million tokens cost where they were asked for, `READ/WRITTEN`."""
+    """Price per million tokens of the provider, `READ/WRITTEN`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenTotals:
+    """Token totals of a conversation in this program."""
+
+    requests: int
+    tokens: TokenCount
+    """Sum over all requests."""
+    cost: float | None
+    """Cost at the price of each provider used; None if one has no price."""
+
+    @property
+    def total(self) -> int:
+        return self.tokens.total + self.tokens.output
+
+    def __str__(self) -> str:
+        tokens = self.tokens
+        about = "about " if tokens.estimated else ""
+        requests = "1 model request" if self.requests == 1 else f"{self.requests} model requests"
+        return (
+            f"{requests}, {about}{tokens.total:,} tokens read, {tokens.output:,} written\n"
+            f"of those read, estimated: system {tokens.system:,}, skills {tokens.skills:,}, "
+            f"tools {tokens.tools:,}, messages {tokens.messages:,}"
+        )
 
 
 class Trace:
-    """The steps of a conversation in this program; written to the trace log when that is on."""
+    """The steps of a conversation in this program; written to the trace log if enabled."""
 
     def __init__(
         self,
@@ -73,9 +99,9 @@ class Trace:
         self.journal = journal
         self.price = price
         self.turn = turn
-        """Where in the conversation the program is."""
+        """The current position in the conversation."""
         self.problem = ""
-        """Why the log could not be written."""
+        """Why writing the log failed."""
 
     @property
     def log(self) -> Path:
@@ -92,6 +118,20 @@ class Trace:
                 self._write(step)
             except OSError as error:
                 self.problem = f"The trace could not be written: {error.strerror or error} ({self.log})"
+
+    @property
+    def totals(self) -> TokenTotals:
+        """Return the totals of all requests so far."""
+        steps = [(step.tokens, step.price) for step in self.steps if step.tokens is not None]
+        counts = [count for count, _ in steps]
+        costs = [cost_at(price, count.total, count.output) for count, price in steps]
+        costs = costs or [cost_at(self.price, 0, 0)]
+        known = [cost for cost in costs if cost is not None]
+        parts = ("system", "skills", "tools", "messages", "total", "output")
+        summed = {part: sum(getattr(count, part) for count in counts) for part in parts}
+        estimated = any(count.estimated for count in counts)
+        cost = sum(known) if len(known) == len(costs) else None
+        return TokenTotals(len(counts), TokenCount(**summed, estimated=estimated), cost)
 
     def _event(self, step: Step) -> Event:
         data: dict[str, Json] = {"model": step.name, "duration_ms": round(step.seconds * 1000)}
@@ -129,7 +169,7 @@ class Trace:
 
 
 class Stopwatch:
-    """Seconds since it was made."""
+    """Measures the seconds since its creation."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()
@@ -140,12 +180,12 @@ class Stopwatch:
 
 
 count = TokenEstimator().count
-"""The tokens of a text, estimated."""
+"""Estimate the tokens of a text."""
 Next = Callable[[], Awaitable[None]]
 
 
 def tool_result_text(result: object) -> str:
-    """What a tool answered, in whichever form the framework holds it."""
+    """Return the text of a tool result, in any form the framework uses."""
     if isinstance(result, list):
         return "\n".join(str(getattr(part, "text", None) or getattr(part, "result", "")) for part in result)
     return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)

@@ -1,4 +1,4 @@
-"""Who decides what may happen with a skill: offered, its code imported, its scripts run, and with what.
+"""Who decides whether a skill is offered, its code imported and its scripts run, and with which grants.
 
 The catalogue, the loaders and the runner ask one Authority; none of them decides anything itself.
 """
@@ -25,14 +25,14 @@ EVERYTHING = "*"
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """On whose behalf a question is asked; empty where it is nobody in particular."""
+    """On whose behalf an authority is asked; empty for nobody in particular."""
 
     program: str = ""
     conversation: str = ""
     tenant: str = ""
     """A customer, a user or a client of a server."""
     files: tuple[Path, ...] = ()
-    """What the user named: scripts that run for him see these files, read-only, and no others of his."""
+    """Files the user named: scripts that run for this user see these, read-only, and no others."""
 
 
 _requester: ContextVar[Requester] = ContextVar("skillkit_requester")
@@ -46,7 +46,7 @@ def current_requester() -> Requester:
 
 @contextmanager
 def asking_for(requester: Requester | None) -> Iterator[None]:
-    """Ask everything within on behalf of `requester`; None changes nothing."""
+    """Set the requester for the block; None changes nothing."""
     if requester is None:
         yield
         return
@@ -58,26 +58,28 @@ def asking_for(requester: Requester | None) -> Iterator[None]:
 
 
 class Authority(Protocol):
-    """Decides about skills. Asked often and from many threads: keep what is costly to find out."""
+    """Decides about skills. Called often and from many threads: cache what is costly to compute."""
 
     def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
-        """Return why `skill` may not be used at all, None when it may."""
+        """Return why `skill` may not be used at all; None if it may."""
 
     def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
-        """Return why code of the tree with this digest may not run in our own process, None when it may."""
+        """Return why code of the tree with this digest may not run in our own process; None if it may."""
 
     def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
-        """Return what scripts of the tree with this digest get; `run` is false when they may not run."""
+        """Return the grants of the tree with this digest; `run` is false if its scripts may not run."""
 
 
 def decide_offer(authority: Authority, skill: SkillMetadata, requester: Requester) -> Refusal | None:
-    """Return what `authority` decides; one that fails has not allowed anything."""
+    """Return what `authority` decides; one that raises allows nothing."""
     try:
         return authority.offer_refusal(skill, requester)
     except Exception as error:
-        logger.exception("Whether skill '%s' may be used could not be decided", skill.name)
+        logger.exception("Cannot decide whether skill '%s' may be used", skill.name)
         problem = f"{type(error).__name__}: {error}"
-        return Refusal("unavailable", f"Whether skill '{skill.name}' may be used is not decided: {problem}")
+        return Refusal(
+            "unavailable", f"Whether skill '{skill.name}' may be used cannot be decided: {problem}"
+        )
 
 
 class DefaultAuthority:
@@ -99,7 +101,7 @@ class DefaultAuthority:
 
 
 class TrustEverySkill(DefaultAuthority):
-    """Lets every skill do what it asks for; where each folder that is searched is trusted as a whole."""
+    """Grants every skill what it asks for; for programs that trust every searched folder as a whole."""
 
     def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
         return None
@@ -109,7 +111,7 @@ class TrustEverySkill(DefaultAuthority):
 
 
 class WrappedAuthority:
-    """Decides as `base` does, but for what `refusal` refuses; the base of those around another one."""
+    """Base of wrapping authorities: decides as `base` does, except for what `refusal` refuses."""
 
     def __init__(self, base: Authority) -> None:
         self.base = base
@@ -117,7 +119,7 @@ class WrappedAuthority:
     def refusal(
         self, skill: SkillMetadata, requester: Requester, digest: str | None = None
     ) -> Refusal | None:
-        """Return why nothing may happen with `skill`, whatever `base` says; None leaves it to `base`."""
+        """Return why `skill` is refused, whatever `base` decides; None leaves the decision to `base`."""
         return None
 
     def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
@@ -162,7 +164,7 @@ class PerTenantAuthority(WrappedAuthority):
 
 
 class SkillDirectory(Protocol):
-    """Which skills there are, and who decides about them; a SkillManager is one."""
+    """The skills that exist, and who decides about them; a SkillManager is one."""
 
     @property
     def authority(self) -> Authority: ...

@@ -13,7 +13,7 @@ from skillkit.core.models import SkillMetadata
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a skill is not to be used: a code for programs, a reason for people."""
+    """Why a skill cannot be used: a code for programs, a reason for people."""
 
     code: str
     """`disabled`, `untrusted` or `unavailable`; `not_found` of a skill that must not be known to exist."""
@@ -25,16 +25,16 @@ class Refusal:
 def unavailable(
     skill: SkillMetadata, has_skill: Callable[[str], object], mcp_servers: Collection[str] | None = None
 ) -> Refusal | None:
-    """What `skill` needs and is not here; whether a server is there only who has `mcp_servers` can tell."""
+    """Return the missing requirements of `skill`; MCP servers are checked only if `mcp_servers` is given."""
     needs = skill.requires
     if not needs:
         return None
     missing = [
         *(f"{command}, which is not installed" for command in needs.commands if not shutil.which(command)),
         *(f"the variable {name}, which is not set" for name in needs.env if not os.environ.get(name)),
-        *(f"the skill '{name}', which is not here" for name in needs.skills if not has_skill(name)),
+        *(f"the skill '{name}', which was not found" for name in needs.skills if not has_skill(name)),
         *(
-            f"the MCP server '{name}', which this program does not have"
+            f"the MCP server '{name}', which this program does not offer"
             for name in (needs.mcp if mcp_servers is not None else ())
             if name not in (mcp_servers or ())
         ),
@@ -45,7 +45,7 @@ def unavailable(
 
 
 def _has_python(skill: SkillMetadata) -> bool:
-    """Whether a Python fits: our own, in which toolsets run, or for scripts any other of this machine."""
+    """Whether a Python fits: our own, which toolsets run in, or for scripts any other on this machine."""
     from skillkit.core.pythons import find_python, header_clauses, satisfies  # few skills need subprocess
 
     wanted = header_clauses(skill.requires.python or "")
@@ -55,12 +55,12 @@ def _has_python(skill: SkillMetadata) -> bool:
 
 
 def out_of_range(skill: SkillMetadata, version: str = __version__) -> str | None:
-    """Why `skill` is not made for this version of skillkit."""
+    """Return why `skill` does not support this version of skillkit."""
     low, high = skill.min_agent_base_version, skill.max_agent_base_version
     if low and _numbers(version) < _numbers(low):
         return f"Skill '{skill.name}' needs version {low} or newer; this is {version}"
     if high and _numbers(version) > _numbers(high):
-        return f"Skill '{skill.name}' is made for versions up to {high}; this is {version}"
+        return f"Skill '{skill.name}' supports versions up to {high}; this is {version}"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Rendered instructions kept for the next time they are asked for."""
+"""Cache of rendered instructions."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Stamp(NamedTuple):
     ctime_ns: int
 
     def is_settled(self, at: int | None = None) -> bool:
-        """Whether what is read from `at` (now) on is whole, and any later write would change the stamp.
+        """Whether a read that starts `at` (now) is consistent, and any later write changes the stamp.
 
         One within a tick of the clock might not. Who sets the time of the last write back still leaves
         the time of that change.
@@ -85,18 +85,18 @@ class ContentCache:
             return entry.text
 
     def holds(self, path: str, arguments: str) -> bool:
-        """Whether there is a text, be it of the file's present state or not."""
+        """Whether there is a text, current or stale."""
         return (path, arguments) in self._entries
 
     def is_settled(self, path: str, arguments: str) -> bool:
-        """Whether an equal stamp proves that the text is current; if not, compare the file's content."""
+        """Whether an equal stamp proves that the text is current; otherwise compare the file's content."""
         entry = self._entries.get((path, arguments))
         return entry is None or entry.settled
 
     def put(
         self, path: str, arguments: str, stamp: Stamp, text: str, sha256: str = "", *, settled: bool = True
     ) -> None:
-        """Keep `text`; the entry used longest ago makes space."""
+        """Keep `text`; evict the least recently used entry when full."""
         key = (path, arguments)
         with self._lock:
             self._entries[key] = _Entry(stamp, text, sha256, settled)
@@ -105,7 +105,7 @@ class ContentCache:
                 self._entries.popitem(last=False)
 
     def clear(self, path: str | None = None) -> int:
-        """Forget the texts of one SKILL.md, or all of them; return how many."""
+        """Drop the texts of one SKILL.md, or all of them; return how many."""
         with self._lock:
             if path is None:
                 cleared = len(self._entries)

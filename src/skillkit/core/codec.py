@@ -12,11 +12,11 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 _PLAIN = frozenset((str, int, float, bool))
-"""What is the same in JSON; most fields are, so it is asked first."""
+"""Types that are the same in JSON; most fields are, so they are checked first."""
 
 
 class ShapeError(ValueError):
-    """Data does not have the shape of what it should be; the message says where."""
+    """Data does not match the data class; the message names the field."""
 
 
 def encode(value: Any, left_out: Collection[str] = ()) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def _encode(value: Any, left_out: Collection[str]) -> Any:
 
 @cache
 def _fields(kind: type) -> tuple[tuple[str, bool], ...]:
-    """The name of each field, and whether it has to be there."""
+    """The name of each field, and whether it is required."""
     return tuple(
         (item.name, item.default is MISSING and item.default_factory is MISSING) for item in fields(kind)
     )
@@ -127,4 +127,4 @@ def _decode_plain(kind: Any, data: Any, where: str) -> Any:
                 return kind(data)
         except (ValueError, binascii.Error):
             pass
-    raise ShapeError(f"The field '{where}' is not what it should be: {str(data)[:60]!r}")
+    raise ShapeError(f"The field '{where}' has an invalid value: {str(data)[:60]!r}")

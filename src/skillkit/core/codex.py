@@ -28,12 +28,12 @@ def codex_stamp(skill_path: str) -> Stamp | None:
 
 
 def with_codex(skill: SkillMetadata) -> SkillMetadata:
-    """`skill` with what its `agents/openai.yaml` says; as Codex does, a broken file changes nothing."""
+    """Add to `skill` the fields of its `agents/openai.yaml`; an invalid file is ignored, as in Codex."""
     path = skill.base_dir / FILE
     try:
         content = _read(path)
     except (SkillsUseError, OSError, ValueError) as error:
-        message = f"The file cannot be read and counts for nothing: {error}"
+        message = f"The file cannot be read and is ignored: {error}"
         found = Diagnostic(path, "openai-yaml", Severity.WARNING, message)
         return replace(skill, diagnostics=(*skill.diagnostics, found))
     interface, policy = _mapping(content.get("interface")), _mapping(content.get("policy"))
@@ -58,7 +58,7 @@ def _read(path: Path) -> dict[str, Any]:
     with os.fdopen(open_skill_file(path), "rb") as file:
         data = file.read(_MAX_BYTES + 1)
     if len(data) > _MAX_BYTES:
-        raise ValueError(f"it has more than {_MAX_BYTES:,} bytes")
+        raise ValueError(f"it is larger than {_MAX_BYTES:,} bytes")
     return {field.key: field.value for field in load_yaml(data.decode("utf-8-sig"), 1, frozenset())}
 
 

@@ -1,4 +1,4 @@
-"""What programs written for skillkit 0.1 and 0.2 use and skillkit itself does not."""
+"""Names that programs written for skillkit 0.1 and 0.2 use and skillkit itself does not."""
 
 import logging
 import os
@@ -14,7 +14,7 @@ from skillkit.core.models import SkillSource
 from skillkit.core.processors import MAX_ARGUMENT_BYTES, checked, header, note_suspicious, substitute
 from skillkit.core.sources import Folder
 from skillkit.core.threads import in_thread
-from skillkit.core.walk import SKILL_FILE, Met
+from skillkit.core.walk import SKILL_FILE, SeenFolders
 
 logger = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ _WHITE_SPACE = re.compile(r"\s+")
 
 
 def project_folder(folder: Folder | None, *older: Folder | None) -> Folder | None:
-    """`folder`, or what was given under one of its older names."""
+    """Return `folder`, or the value given under one of its older names."""
     given = next((path for path in older if path is not None), None)
     if given is None or folder is not None:
         return folder
@@ -35,18 +35,18 @@ OLD_DEPTH = 5
 
 
 class SkillDiscovery(Discovery):
-    """Discovery that gives files instead of metadata."""
+    """Discovery that returns files instead of metadata."""
 
     SKILL_FILE_NAME = SKILL_FILE
 
     def discover_skills(self, source: SkillSource) -> list[Path]:
-        """The SKILL.md files beneath `source`."""
+        """Return the SKILL.md files beneath `source`."""
         folders, problems = folders_of(source)
         _log(problems)
         return [path for folder in folders for path in self.scan_directory(folder)]
 
     def scan_directory(self, skills_dir: Path) -> list[Path]:
-        """The SKILL.md files beneath a folder that may not exist."""
+        """Return the SKILL.md files beneath a folder that may not exist."""
         if not os.path.exists(skills_dir):
             logger.debug("Skills directory does not exist: %s", skills_dir)
             return []
@@ -56,10 +56,10 @@ class SkillDiscovery(Discovery):
         return self.find_skill_files(skills_dir)
 
     def find_skill_files(self, skills_dir: Path, max_depth: int = OLD_DEPTH) -> list[Path]:
-        """The SKILL.md files beneath a folder, to `max_depth` folders deep."""
+        """Return the SKILL.md files beneath a folder, to `max_depth` folders deep."""
         walk = self.walk(os.path.abspath(skills_dir), max_depth)
-        met = Met()
-        paths = [Path(found.path) for found in walk if met.is_new(found)]
+        seen = SeenFolders()
+        paths = [Path(found.path) for found in walk if seen.is_new(found)]
         _log(walk.diagnostics)
         return paths
 
@@ -77,7 +77,7 @@ class SkillDiscovery(Discovery):
 
 
 def normalize_arguments(arguments: str | None) -> str:
-    """`arguments` with white space collapsed, for programs that compare them."""
+    """Return `arguments` with white space collapsed, for programs that compare them."""
     return _WHITE_SPACE.sub(" ", arguments).strip() if arguments else ""
 
 

@@ -1,4 +1,4 @@
-"""SKILL.md as a file: read whole, at one instant, and refused when it is not what it was."""
+"""SKILL.md as a file: its beginning, or all of it at one instant."""
 
 import errno
 import logging
@@ -8,12 +8,14 @@ from pathlib import Path
 
 from skillkit.core.cache import Stamp
 from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError
+from skillkit.core.header import FIRST_READ, HEAD_BYTES, split
 from skillkit.core.path_resolver import open_beneath, open_file
 
 logger = logging.getLogger(__name__)
 
 MAX_SKILL_BYTES = 8 * 1024 * 1024
 _ATTEMPTS = 4
+_MARGIN = 64
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
@@ -21,13 +23,13 @@ def stamp_of(status: os.stat_result) -> Stamp:
 
 
 def is_steady(before: os.stat_result, after: os.stat_result) -> bool:
-    """Whether what was read between the two is whole: nobody wrote, at most another file took its name."""
+    """Whether a read between the two stats is consistent: no write; at most another file took its name."""
     one, other = stamp_of(before), stamp_of(after)
     return one == other or (one[:3] == other[:3] and after.st_nlink < before.st_nlink)
 
 
 def read_whole(path: Path) -> tuple[bytes, Stamp]:
-    """All of a SKILL.md and its stamp, both of the same instant."""
+    """Return all of a SKILL.md and its stamp, both of the same instant."""
     try:
         for _ in range(_ATTEMPTS):
             descriptor = open_skill_file(path)
@@ -53,8 +55,31 @@ def read_whole(path: Path) -> tuple[bytes, Stamp]:
     raise ContentLoadError(f"Skill file keeps changing while it is read: {path}. Try again.")
 
 
+def read_head(path: str) -> tuple[bytes, Stamp]:
+    """Return the beginning of a SKILL.md, with the whole header if it is within the limit."""
+    descriptor = open_skill_file(path)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        head = read_up_to(descriptor, min(status.st_size, FIRST_READ))
+        if len(head) == FIRST_READ and _may_go_on(head):
+            head += read_up_to(descriptor, min(status.st_size, HEAD_BYTES) - FIRST_READ)
+        return head, stamp_of(status)
+    finally:
+        os.close(descriptor)
+
+
+def _may_go_on(head: bytes) -> bool:
+    """Whether `head` stops before the header does."""
+    if head.startswith(b"---\n") and head.find(b"\n---\n", 3, len(head) - _MARGIN) > 0:
+        return False
+    parts = split(head)
+    return parts.found and not (parts.terminated and parts.body_start < len(head) - _MARGIN)
+
+
 def open_skill_file(path: Path | str) -> int:
-    """A descriptor of a SKILL.md; a symbolic link counts only while it stays in the skill's folder."""
+    """Open a SKILL.md; a symbolic link is followed only within the skill's folder."""
     try:
         return open_file(os.fspath(path))
     except OSError as error:
@@ -76,7 +101,7 @@ def _check_kind(status: os.stat_result, path: Path) -> None:
 
 
 def read_up_to(descriptor: int, count: int) -> bytes:
-    """The next `count` bytes of an open file; fewer where it ends."""
+    """Return the next `count` bytes of an open file; fewer at its end."""
     chunks = []
     while count > 0 and (chunk := os.read(descriptor, count)):
         chunks.append(chunk)

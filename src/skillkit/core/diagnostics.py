@@ -1,4 +1,4 @@
-"""What is worth saying about a file, as data."""
+"""Findings about a file, as data."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -8,7 +8,7 @@ from skillkit.core.text import escape_hidden
 
 
 class Severity(str, Enum):
-    """An error keeps a skill from loading, a warning does not, an info is only worth knowing."""
+    """An error keeps a skill from loading; a warning and an info do not."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -17,7 +17,7 @@ class Severity(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """Something worth saying about a file, as data."""
+    """A finding about a file, as data."""
 
     path: Path
     code: str
@@ -56,4 +56,4 @@ RULES: dict[str, Severity] = {
     "extension-field": Severity.INFO,
     "unknown-field": Severity.INFO,
 }
-"""What each rule counts for when loading. Under `strict`, all of them are errors."""
+"""The severity of each rule when loading. Under `strict`, all are errors."""

@@ -1,4 +1,4 @@
-"""The digest of a skill's whole tree: what trust is bound to, and what finds a changed byte."""
+"""The digest of a skill's whole tree, which trust is bound to and which detects any changed byte."""
 
 import hashlib
 import os
@@ -14,7 +14,7 @@ from skillkit.core.text import escape_hidden
 
 MAX_FILES, MAX_BYTES, MAX_DEPTH = SKILL_FILES, SKILL_BYTES, TREE_DEPTH
 _MAX_ENTRIES = TREE_ENTRIES
-"""Files and folders together: a tree of nothing but folders has an end too."""
+"""Files and folders together, so that a tree of folders alone is limited too."""
 _CHUNK = 1024 * 1024
 _NO_FOLLOW = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -37,7 +37,7 @@ class TreeDigest:
 
     @staticmethod
     def of(files: Mapping[str, FileDigest]) -> "TreeDigest":
-        """The digest of files whose own digests are known; names count as the bytes they are on disk."""
+        """Return the digest of files whose own digests are known; names are hashed as their bytes on disk."""
         whole = hashlib.sha256()
         for path in sorted(files):
             mark = "x" if files[path].executable else "-"
@@ -61,7 +61,7 @@ def tree_digest(folder: Path, *, max_files: int = MAX_FILES, max_bytes: int = MA
 
 
 def file_digest(chunks: Iterable[bytes], executable: bool) -> FileDigest:
-    """The digest of one file, read piece by piece."""
+    """Return the digest of one file, read piece by piece."""
     content, size = hashlib.sha256(), 0
     for chunk in chunks:
         content.update(chunk)
@@ -92,7 +92,7 @@ def read_tree(
 
 
 def chunks_of(descriptor: int, path: str, folder: Path) -> Iterator[bytes]:
-    """What is left to read of an open file of a tree; ContentLoadError says why it cannot be read."""
+    """Yield the rest of an open file of a tree; raise ContentLoadError if it cannot be read."""
     try:
         while chunk := os.read(descriptor, _CHUNK):
             yield chunk
@@ -103,7 +103,7 @@ def chunks_of(descriptor: int, path: str, folder: Path) -> Iterator[bytes]:
 def open_tree(
     folder: Path, *, max_files: int = MAX_FILES, skipped: frozenset[str] = frozenset()
 ) -> Iterator[tuple[str, int]]:
-    """Every file beneath `folder` with a descriptor that is open until the next one is asked for.
+    """Yield every file beneath `folder` with a descriptor that is open until the next iteration.
 
     Each component is opened from the one before it: nothing can be swapped for a link on the way.
     """
@@ -124,7 +124,7 @@ def open_tree(
 
 
 class _Entries:
-    """The names in folders, as long as there are not too many of them."""
+    """The names in folders, up to a limit."""
 
     def __init__(self, folder: Path, limit: int) -> None:
         self._folder = folder

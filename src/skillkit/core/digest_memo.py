@@ -1,4 +1,4 @@
-"""The one memory of digests: this tree had this digest when it had this stamp."""
+"""Cache of digests: this tree had this digest when it had this stamp."""
 
 import hashlib
 import os
@@ -17,12 +17,12 @@ from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError, S
 from skillkit.core.limits import TREE_BYTES, TREE_ENTRIES, TREE_FILES
 
 MAX_FILES, MAX_BYTES = TREE_FILES, TREE_BYTES
-"""How much is hashed to judge a skill; more than that was never shown to anybody."""
+"""Most that is hashed to check a skill; no card shows more than that."""
 _MAX_DEPTH = 50
 MAX_ENTRIES = TREE_ENTRIES
 _MAX_TREES = 2048
 _SETTLED_NS = 1_000_000_000
-"""After which a change has another time than the one before it, and a write that began has ended."""
+"""Time after which a change has another timestamp than the one before it, and a started write has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class _Stamp:
     entries: tuple[tuple[str, int, int, int, int, int], ...]
     links: tuple[str, ...]
     changed: int
-    """When anything in the tree changed last, in nanoseconds."""
+    """Time of the newest change in the tree, in nanoseconds."""
 
     @property
     def settled(self) -> bool:
@@ -46,7 +46,7 @@ class Pin:
 
     folder: str
     tree: TreeDigest | None = None
-    """None as long as nobody has asked for its digest."""
+    """None until the digest is asked for."""
 
     def sha256(self, path: str) -> str | None:
         """What the file at `path` must be: None where nothing depends on it, "" where there is none."""
@@ -60,14 +60,14 @@ _pin: ContextVar[Pin | None] = ContextVar("skillkit_pinned_tree", default=None)
 
 
 class DigestMemo:
-    """Digests of folders, each kept as long as the stat of everything in the folder stays the same."""
+    """Digests of folders, each valid as long as the stat of everything in the folder is unchanged."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, bool], tuple[_Stamp, TreeDigest | SkillsUseError]] = OrderedDict()
         self._lock = Lock()
 
     def plain(self, folder: Path) -> TreeDigest:
-        """Return the digest of a tree of plain files; SkillsUseError says why it has none."""
+        """Return the digest of a tree of plain files; raise SkillsUseError if it has none."""
         pin = _pin.get()
         if pin is None or pin.folder != os.fspath(folder):
             return self._digest(folder, False)
@@ -76,7 +76,7 @@ class DigestMemo:
 
     @contextmanager
     def pin(self, folder: Path) -> Iterator["Pin"]:
-        """Give every question about `folder` within one and the same answer, and keep it."""
+        """Return the same digest of `folder` for the whole block."""
         pin = Pin(os.fspath(folder))
         token = _pin.set(pin)
         try:
@@ -85,7 +85,7 @@ class DigestMemo:
             _pin.reset(token)
 
     def with_links(self, folder: Path) -> TreeDigest:
-        """Return the digest of a tree that may hold symbolic links; SkillsUseError says why it has none.
+        """Return the digest of a tree that may hold symbolic links; raise SkillsUseError if it has none.
 
         With links in it the digest is of another kind: each link counts as its text, is never followed,
         and the whole cannot be taken for a tree that was approved.
@@ -94,7 +94,7 @@ class DigestMemo:
 
     def _digest(self, folder: Path, links: bool) -> TreeDigest:
         stamp = _stamp(folder)
-        settled = stamp.settled  # before anything is read: what was being written then may be read by half
+        settled = stamp.settled  # before anything is read: a file being written then may be read half
         key = (os.fspath(folder), links and bool(stamp.links))
         with self._lock:
             known = self._known.get(key)
@@ -120,7 +120,7 @@ class DigestMemo:
 
 
 tree_digests = DigestMemo()
-"""For the whole process: what it knows depends on nothing but the files."""
+"""One for the whole process: its content depends on the files alone."""
 
 
 def _value(result: TreeDigest | SkillsUseError) -> TreeDigest:
@@ -173,7 +173,7 @@ def _stamp(folder: Path) -> _Stamp:
                 links.append(prefix + name)
             if count > MAX_FILES or size > MAX_BYTES or len(entries) > MAX_ENTRIES:
                 raise SizeLimitExceededError(
-                    f"{folder} is too large to judge: more than {MAX_FILES:,} files, {MAX_BYTES:,} bytes or "
+                    f"{folder} is too large to check: more than {MAX_FILES:,} files, {MAX_BYTES:,} bytes or "
                     f"{MAX_ENTRIES:,} entries"
                 )
     return _Stamp(tuple(entries), tuple(links), changed)

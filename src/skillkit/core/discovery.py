@@ -1,6 +1,5 @@
 """Sources → SkillMetadata: bounded, sorted, contained, and never stopped by one bad file."""
 
-import errno
 import logging
 import os
 import stat
@@ -12,7 +11,7 @@ from typing import NamedTuple
 
 from skillkit.core.cache import Stamp
 from skillkit.core.codex import codex_stamp, with_codex
-from skillkit.core.content import open_skill_file, read_up_to, stamp_of
+from skillkit.core.content import read_head, stamp_of
 from skillkit.core.diagnostics import Diagnostic, Severity
 from skillkit.core.disk import real_path
 from skillkit.core.exceptions import (
@@ -23,33 +22,30 @@ from skillkit.core.exceptions import (
     SkillParsingError,
     SkillsUseError,
 )
-from skillkit.core.header import FIRST_READ, HEAD_BYTES, split
 from skillkit.core.lazy_names import older_names
 from skillkit.core.models import SkillMetadata, SkillSource, SourceType
 from skillkit.core.parser import SkillParser
 from skillkit.core.plugins import MANIFEST, PluginManifest, parse_plugin_manifest
 from skillkit.core.text import escape_hidden, has_control
-from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS, SKILL_FILE, Met, SkillFile, SkillWalk
+from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS, SKILL_FILE, SeenFolders, SkillFile, SkillWalk
 
 logger = logging.getLogger(__name__)
 
-_MARGIN = 64
-
 Rename = Callable[[SkillMetadata], str | None]
-"""What a skill is called instead of what its header says; None leaves it its name."""
+"""Name that replaces the one in the header; None keeps that one."""
 
 
 _Result = SkillMetadata | tuple[Diagnostic, ...]
 
 
-class _Known(NamedTuple):
-    """What was read of a file."""
+class _CachedHeader(NamedTuple):
+    """The result of reading one file."""
 
     stamp: Stamp
     beside: Stamp | None
     """Of `agents/openai.yaml`."""
     settled: bool
-    """Whether the file can be changed no more without changing the stamp."""
+    """Whether any further change to the file changes the stamp."""
     label: str
     result: _Result
 
@@ -67,49 +63,51 @@ class Discovery:
         rename: Rename | None = None,
         recover: Callable[[Path], bool] | None = None,
     ) -> None:
-        """`recover` decides by folder for which invalid headers the best is made of."""
+        """`recover` decides by folder which invalid headers are recovered."""
         self.parser = parser or SkillParser()
         self.max_depth = max_depth
         self.max_folders = max_folders
         self.include_nested = include_nested
         self.rename = rename
         self.recover = recover
-        self._known: dict[str, _Known] = {}
-        self._met = Met()
+        self._cached: dict[str, _CachedHeader] = {}
+        self._seen = SeenFolders()
 
-    def discover(self, source: SkillSource, met: Met | None = None) -> Iterator[SkillMetadata | Diagnostic]:
-        """Every skill beneath `source`, sorted; a broken one comes back as diagnostics.
+    def discover(
+        self, source: SkillSource, seen: SeenFolders | None = None
+    ) -> Iterator[SkillMetadata | Diagnostic]:
+        """Yield every skill beneath `source`, sorted; a broken one is yielded as diagnostics.
 
-        `met` is shared between the sources of one pass, so that a folder reached twice counts once.
+        `seen` is shared between the sources of one pass, so that a folder reached twice counts once.
         """
-        met = met or Met()
+        seen = seen or SeenFolders()
         folders, problems = folders_of(source)
         yield from problems
         for folder in folders:
             walk = self.walk(folder)
             for found in walk:
-                if not met.is_new(found):
+                if not seen.is_new(found):
                     continue
                 result = self._metadata(found, source)
                 if isinstance(result, SkillMetadata):
                     yield result
                 else:
                     yield from result
-            met.roots.add(walk.root)
-            met.links |= walk.links
+            seen.roots.add(walk.root)
+            seen.links |= walk.links
             yield from walk.diagnostics
 
-    def finish(self, met: Met) -> None:
-        """Drop what is remembered of files that a pass over all sources did not meet."""
-        for path in self._known.keys() - met.paths:
-            del self._known[path]
-        self._met = met
+    def finish(self, seen: SeenFolders) -> None:
+        """Drop cached headers of files that a pass over all sources did not find."""
+        for path in self._cached.keys() - seen.paths:
+            del self._cached[path]
+        self._seen = seen
 
     def check_folder(self, folder: Path) -> None:
         """Raise ContentLoadError when `folder` lies behind a link that discovery has not seen."""
         path = os.fspath(folder)
-        while path not in self._met.roots and path != (above := os.path.dirname(path)):
-            if os.path.islink(path) and path not in self._met.links:
+        while path not in self._seen.roots and path != (above := os.path.dirname(path)):
+            if os.path.islink(path) and path not in self._seen.links:
                 raise ContentLoadError(
                     f"{escape_hidden(path)} has become a symbolic link since it was found, to "
                     f"{escape_hidden(str(real_path(path)))}. It is not followed before skills are "
@@ -119,11 +117,11 @@ class Discovery:
 
     def known_stamp(self, path: str) -> Stamp | None:
         """The state in which the header of `path` was last found valid."""
-        known = self._known.get(path)
+        known = self._cached.get(path)
         return known.stamp if known and known.settled and isinstance(known.result, SkillMetadata) else None
 
     def _metadata(self, found: SkillFile, source: SkillSource) -> _Result:
-        known = self._known.get(found.path)
+        known = self._cached.get(found.path)
         if known and known.label != source.label:
             known = None
         beside = codex_stamp(found.path)
@@ -150,7 +148,7 @@ class Discovery:
             result = known.result
         elif known and not settled and _is_whole(known.result) and not _is_whole(result):
             return known.result  # most likely in the middle of being written: look again next time
-        self._known[found.path] = _Known(stamp, beside, settled, source.label, result)
+        self._cached[found.path] = _CachedHeader(stamp, beside, settled, source.label, result)
         return result
 
     def _named(self, skill: SkillMetadata) -> SkillMetadata:
@@ -167,7 +165,7 @@ class Discovery:
 
 
 class _UnreadableError(Exception):
-    """A SKILL.md cannot be read; no code if it is gone and there is nothing to say."""
+    """A SKILL.md cannot be read; without a code if it is gone, which is not reported."""
 
     def __init__(self, code: str | None, message: str = "") -> None:
         super().__init__(message)
@@ -192,29 +190,8 @@ def _head_of(found: SkillFile) -> tuple[bytes, Stamp]:
         raise _UnreadableError("unreadable", f"Cannot be read: {error.strerror}") from error
 
 
-def read_head(path: str) -> tuple[bytes, Stamp]:
-    """The beginning of a SKILL.md, with all of its header when that is within the limit."""
-    descriptor = open_skill_file(path)
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
-        head = read_up_to(descriptor, min(status.st_size, FIRST_READ))
-        if len(head) == FIRST_READ and _may_go_on(head):
-            head += read_up_to(descriptor, min(status.st_size, HEAD_BYTES) - FIRST_READ)
-        return head, stamp_of(status)
-    finally:
-        os.close(descriptor)
-
-
-def _may_go_on(head: bytes) -> bool:
-    """Whether `head` stops before the header does."""
-    parts = split(head)
-    return parts.found and not (parts.terminated and parts.body_start < len(head) - _MARGIN)
-
-
 def discover_plugin_manifest(plugin_dir: Path) -> PluginManifest | None:
-    """The manifest of a plugin folder; None, and a line in the log, if there is none that can be used."""
+    """Return the manifest of a plugin folder; log and return None if it is missing or invalid."""
     manifest_path = Path(plugin_dir) / MANIFEST
     try:
         manifest = parse_plugin_manifest(manifest_path, strict=False)
@@ -239,7 +216,7 @@ def discover_plugin_manifest(plugin_dir: Path) -> PluginManifest | None:
 
 
 def folders_of(source: SkillSource) -> tuple[list[Path], list[Diagnostic]]:
-    """The folders of a source that are searched, and what is to be said of those that are not."""
+    """Return the folders of a source to search, and diagnostics about the others."""
     if source.plugin_manifest is None:
         return [source.directory], _broken_manifest(source)
     if not source.plugin_manifest.skills:
@@ -260,7 +237,7 @@ def folders_of(source: SkillSource) -> tuple[list[Path], list[Diagnostic]]:
 
 
 def _broken_manifest(source: SkillSource) -> list[Diagnostic]:
-    """Why a plugin is searched as if it had no manifest, although it has one."""
+    """Describe why the manifest of a plugin is ignored."""
     path = source.directory / MANIFEST
     if source.source_type is not SourceType.PLUGIN or not os.path.lexists(path):
         return []

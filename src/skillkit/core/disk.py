@@ -21,7 +21,7 @@ _TEMPORARY = re.compile(r"\.[A-Za-z0-9_.-]+\.[0-9a-f]{16}")
 
 
 def user_home() -> Path:
-    """The user's own folder; for a user without one, a folder that is not there.
+    """Return the home of the user; for a user without one, a folder that does not exist.
 
     `~` would be looked for in the working folder, where others may have put one.
     """
@@ -36,7 +36,7 @@ def agent_home() -> Path:
 
 
 def real_path(path: Path | str) -> Path:
-    """`path` without links; no error where they lead in a circle, may not be read or have just vanished."""
+    """Return `path` without links; no error for a link loop, an unreadable link or one that just vanished."""
     try:
         return Path(os.path.realpath(path))
     except OSError:
@@ -44,7 +44,7 @@ def real_path(path: Path | str) -> Path:
 
 
 def file_stamp(path: Path) -> tuple[int, ...] | None:
-    """Return what changes whenever a file does; None where there is none."""
+    """Return a stamp that changes whenever the file does; None if there is no file."""
     try:
         status = os.stat(path)
     except OSError:
@@ -66,7 +66,7 @@ def writable_folder(home: Path) -> Path:
 
 
 def unreachable(path: Path) -> Path | None:
-    """The file or folder whose mode keeps a stranger from reading `path`."""
+    """Return the path component that other users cannot read; None if they can read `path`."""
     real = real_path(path)
     for parent in real.parents:
         if not parent.stat().st_mode & stat.S_IXOTH:
@@ -77,7 +77,7 @@ def unreachable(path: Path) -> Path | None:
 
 
 def write_new(path: Path, data: bytes, mode: int = 0o644) -> None:
-    """A file that did not exist before, complete and on the disk."""
+    """Write a new file, complete and synced to disk."""
     descriptor = os.open(path, _NEW, mode)
     try:
         view = memoryview(data)
@@ -90,7 +90,7 @@ def write_new(path: Path, data: bytes, mode: int = 0o644) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Make the names in a folder last."""
+    """Sync the names in a folder to disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -99,7 +99,7 @@ def sync_folder(path: Path) -> None:
 
 
 def replace_file(path: Path, data: bytes, mode: int = 0o644) -> None:
-    """`path` holds either what it held or `data`, at every instant."""
+    """Replace `path` atomically: it holds its old content or `data` at every instant."""
     temporary = temporary_beside(path)
     try:
         write_new(temporary, data, mode)
@@ -112,7 +112,7 @@ def replace_file(path: Path, data: bytes, mode: int = 0o644) -> None:
 
 
 def replace_link(path: Path, target: str) -> None:
-    """`path` is either the link it was or one to `target`, at every instant."""
+    """Replace a link atomically: it leads to its old target or to `target` at every instant."""
     temporary = temporary_beside(path)
     os.symlink(target, temporary)
     os.replace(temporary, path)
@@ -120,12 +120,12 @@ def replace_link(path: Path, target: str) -> None:
 
 
 def temporary_beside(path: Path) -> Path:
-    """A name in the folder of `path` for something unfinished; `clear_temporary` finds it."""
+    """Return a temporary name beside `path`; `clear_temporary` removes what is left under it."""
     return path.with_name(f".{path.name}.{os.urandom(8).hex()}")
 
 
 def clear_temporary(folder: Path, of: str = "") -> None:
-    """Delete what writers that were killed left in `folder`; call it with the lock held.
+    """Delete the temporary files of killed writers in `folder`; call it with the lock held.
 
     Where several files have locks of their own, `of` is the name of the one whose lock is held.
     """
@@ -135,7 +135,7 @@ def clear_temporary(folder: Path, of: str = "") -> None:
 
 
 def make_folder(path: Path) -> None:
-    """A folder and its parents, there for good; the agent's home is for the user alone."""
+    """Create a folder and its parents and sync them; the agent's home gets mode 0700."""
     if path.is_dir():
         return
     make_folder(path.parent)
@@ -145,7 +145,7 @@ def make_folder(path: Path) -> None:
 
 
 def close_home() -> None:
-    """Keep other users of the machine out of the agent's home, also when an earlier program let them in."""
+    """Restrict the agent home to its owner (mode 0700)."""
     with suppress(OSError):
         status = os.lstat(agent_home())
         if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and status.st_mode & 0o077:
@@ -153,14 +153,14 @@ def close_home() -> None:
 
 
 def open_private(path: Path) -> None:
-    """Make sure that a file exists and that only the user can read it."""
+    """Create a file if it is missing, with mode 0600."""
     make_folder(path.parent)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     os.chmod(path, 0o600)
 
 
 def remove_tree(path: Path) -> None:
-    """Delete a folder with all that is in it, however deep; links are deleted, never followed."""
+    """Delete a folder with its content, however deep; links are deleted, never followed."""
     try:
         mode = os.lstat(path).st_mode
     except FileNotFoundError:
@@ -168,7 +168,7 @@ def remove_tree(path: Path) -> None:
     if not stat.S_ISDIR(mode):
         os.unlink(path)
         return
-    with suppress(OSError):  # an empty one goes without a descriptor: there may be none left
+    with suppress(OSError):  # an empty one needs no descriptor: there may be none left
         os.rmdir(path)
         return
     os.chmod(path, 0o700)
@@ -192,14 +192,14 @@ def remove_tree(path: Path) -> None:
 
 
 def _moved(folder: int, name: str) -> int:
-    """Open a folder by its name in another one, in the place of that one."""
+    """Open a folder by its name in another one, whose descriptor is closed."""
     descriptor = os.open(name, _FOLDER, dir_fd=folder)
     os.close(folder)
     return descriptor
 
 
 def _emptied(folder: int) -> list[str]:
-    """Delete the files of an open folder and name the folders that are left."""
+    """Delete the files of an open folder; return the names of its folders."""
     folders = []
     for name in os.listdir(folder):
         if stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode):
@@ -247,8 +247,8 @@ def _wait(path: Path, descriptor: int, patience: float | None) -> None:
         if time.monotonic() >= deadline:
             holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"
             raise StateFileError(
-                f"{path} is held by the process {holder}, which did not let go of it within "
-                f"{patience:g} seconds. If it was stopped, continue it or end it; nothing was changed."
+                f"{path} is held by the process {holder}, which did not release it within "
+                f"{patience:g} seconds. If it is stopped, resume or end it; nothing was changed."
             )
         time.sleep(0.05)
 
@@ -261,7 +261,7 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 
 class DamagedFileError(Exception):
-    """The file is there and is not what it should be; the text says how."""
+    """The file exists and is damaged; the message says how."""
 
 
 class JsonFile:
@@ -273,7 +273,7 @@ class JsonFile:
         self.error = error
 
     def read(self) -> dict[str, Any] | None:
-        """The content; None when there is no file.
+        """Return the content; None if there is no file.
 
         Raises DamagedFileError, or StateFileError for a file of a newer skillkit.
         """
@@ -301,14 +301,14 @@ class JsonFile:
         replace_file(self.path, data.encode(), 0o600)
 
     def set_aside(self) -> Path:
-        """Move a damaged file out of the way, where it is kept."""
+        """Rename a damaged file, which is kept."""
         aside = self._free("damaged")
         os.rename(self.path, aside)
         sync_folder(self.path.parent)
         return aside
 
     def keep_copy(self, word: str) -> Path:
-        """A second name for what the file holds now, before it is replaced."""
+        """Keep the current content under a second name before it is replaced."""
         copy = self._free(word)
         os.link(self.path, copy)
         sync_folder(self.path.parent)

@@ -12,7 +12,7 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
 def entries_of(found: Json) -> list[dict[str, Json]]:
-    """Return the objects of a list, whatever else another writer may have put into an event."""
+    """Return the objects of a list in an event; other writers may have put anything there."""
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
@@ -20,7 +20,7 @@ class Kind(StrEnum):
     """What can happen. The values are stored: add, never rename."""
 
     OFFERED = "offered"
-    """Which skills requests can choose from, and why not the others; requests name it by its digest."""
+    """The skills on offer, and why the others are not; requests refer to it by its digest."""
     MATCHED = "matched"
     """A request was compared with the skills."""
     ACTIVATED = "activated"
@@ -31,16 +31,16 @@ class Kind(StrEnum):
     """The model read a file of a skill."""
     SCRIPT_ASKED = "script_asked"
     SCRIPT_GRANTED = "script_granted"
-    """The user said yes to a question."""
+    """The user approved something."""
     SCRIPT_DENIED = "script_denied"
     SCRIPT_RUN = "script_run"
     TOOLSET_CALLED = "toolset_called"
     REFUSED = "refused"
-    """Something of a skill was asked for and not given."""
+    """A use of a skill was refused."""
     TOKENS = "tokens"
-    """What one request to a model consisted of."""
+    """The parts of one request to a model."""
     MODEL_CALLED = "model_called"
-    """A model answered: what was sent by part, as far as it was counted, and what came back."""
+    """A model answered: tokens sent by part, as far as counted, and tokens received."""
     CONSENTED = "consented"
     INSTALLED = "installed"
     UPDATED = "updated"
@@ -49,7 +49,7 @@ class Kind(StrEnum):
     LOST = "lost"
     """Events that could not be written; `data.count` says how many."""
     UNKNOWN = "unknown"
-    """Written by a newer skillkit or by somebody else."""
+    """Written by a newer skillkit or by a third-party program."""
 
     @classmethod
     def _missing_(cls, value: object) -> "Kind":
@@ -73,7 +73,7 @@ class Event:
 
 
 class Writer(Protocol):
-    """Where events go. Neither call raises, waits for a disk or blocks an event loop."""
+    """Receives events. Neither call raises, waits for a disk or blocks an event loop."""
 
     def record(self, event: Event) -> None:
         """Keep an event; its place in a conversation is filled in where it has none."""
@@ -83,7 +83,7 @@ class Writer(Protocol):
 
 
 class NoJournal:
-    """Keeps nothing: what a manager has until it is given a journal."""
+    """Discards events; the default of a manager."""
 
     def record(self, event: Event) -> None:
         return
@@ -107,13 +107,13 @@ _current: ContextVar[ConversationTurn] = ContextVar("skillkit.core.events", defa
 
 
 def current_turn() -> ConversationTurn:
-    """Return the turn of the call that is running."""
+    """Return the current turn."""
     return _current.get()
 
 
 @contextmanager
 def in_turn(conversation: str, turn: int) -> Iterator[None]:
-    """Let everything that is recorded inside belong to a turn, threads and tasks it starts included."""
+    """Attribute everything recorded in the block to a turn, threads and tasks it starts included."""
     token = _current.set(ConversationTurn(conversation, turn))
     try:
         yield

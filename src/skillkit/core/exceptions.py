@@ -11,7 +11,7 @@ class SkillParsingError(SkillsUseError):
     """A SKILL.md cannot be used as it is written."""
 
     diagnostics: tuple[Diagnostic, ...] = ()
-    """Everything that was found in the file, the reason for the error last."""
+    """All diagnostics of the file, the reason for the error last."""
 
 
 class InvalidYAMLError(SkillParsingError):
@@ -56,11 +56,11 @@ class ContentLoadError(SkillInvocationError):
 
 
 class ChangedContentError(ContentLoadError):
-    """A file is no longer the one that was judged."""
+    """A file differs from the one that was checked."""
 
 
 class SkillSecurityError(SkillsUseError):
-    """Something was refused because it could do harm."""
+    """Something unsafe was refused."""
 
 
 class SuspiciousInputError(SkillSecurityError):
@@ -140,4 +140,4 @@ class ManifestValidationError(PluginError):
 
 
 class StateFileError(SkillsUseError):
-    """A file that skillkit keeps its state in cannot be used and must not be overwritten."""
+    """A state file of skillkit cannot be read and must not be overwritten."""

@@ -19,7 +19,7 @@ class Extensions:
     group: str
     """The entry point group in which packages name theirs."""
     kind: str
-    """What one of them is called in messages."""
+    """The word for one of them in messages."""
     shipped: Mapping[str, str]
     """Name → `module:Class`; no package replaces one of these."""
 
@@ -36,7 +36,7 @@ class Extensions:
         yield from sorted(self._added)
 
     def load(self, name: str) -> Any:
-        """Return what the name stands for."""
+        """Load the alternative of that name."""
         if name in self.shipped:
             module, _, attribute = self.shipped[name].partition(":")
             return getattr(import_module(module), attribute)
@@ -47,7 +47,7 @@ class Extensions:
         point = self._added[name]
         try:
             return point.load()
-        except Exception as error:  # whatever a foreign package raises when it is imported
+        except Exception as error:  # whatever a third-party package raises when it is imported
             package = point.dist.name if point.dist is not None else point.value
             raise ConfigurationError(
                 f"The {self.kind} '{name}' cannot be loaded ({type(error).__name__}: {error}). "

@@ -1,4 +1,4 @@
-"""What to type for an optional part: the packages by name, since skillkit itself is on no package index."""
+"""The command that installs an extra: its packages by name, since skillkit is not on a package index."""
 
 import shlex
 import sys

@@ -19,17 +19,17 @@ from skillkit.core.models import (
 from skillkit.core.simple_header import Value, shared
 from skillkit.core.text import escape_hidden
 
-_TRUE = frozenset({"true", "yes", "on", "1"})
-_FALSE = frozenset({"false", "no", "off", "0"})
-_SEMVER = re.compile(r"\d+\.\d+(\.\d+)?([-+][0-9A-Za-z.-]+)?")
-_TRIGGERS = ("keywords", "verbs", "patterns")
-_SECRET_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+TRUE = frozenset({"true", "yes", "on", "1"})
+FALSE = frozenset({"false", "no", "off", "0"})
+SEMVER = re.compile(r"\d+\.\d+(\.\d+)?([-+][0-9A-Za-z.-]+)?")
+TRIGGER_KINDS = ("keywords", "verbs", "patterns")
+SECRET_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,63}")
-_ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
+ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
 
 
 class WrongTypeError(ValueError):
-    """The value is not what the field takes; the text says what it takes."""
+    """The value is invalid for the field; the message says what is expected."""
 
 
 def text(value: Value) -> str:
@@ -41,40 +41,40 @@ def text(value: Value) -> str:
 def text_as_specified(value: Value) -> str:
     if found := text(value):
         return found
-    raise WrongTypeError("text that is not empty")
+    raise WrongTypeError("a non-empty string")
 
 
 def hint(value: Value) -> str:
-    """`[file]` is a list to YAML, and a text to everybody who writes it."""
+    """`[file]` is a list to YAML and a string to whoever writes it."""
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return f"[{', '.join(value)}]"
     return text(value)
 
 
 def semver(value: Value) -> str:
-    if isinstance(value, str) and _SEMVER.fullmatch(value.strip()):
+    if isinstance(value, str) and SEMVER.fullmatch(value.strip()):
         return value.strip()
     raise WrongTypeError("a version such as 1.2.0")
 
 
 def flag(value: Value) -> bool:
     word = value.strip().lower() if isinstance(value, str) else ""
-    if word in _TRUE or word in _FALSE:
-        return word in _TRUE
+    if word in TRUE or word in FALSE:
+        return word in TRUE
     raise WrongTypeError("true or false")
 
 
 def texts(value: Value) -> tuple[str, ...]:
-    """A list of texts; one text alone is a list of one."""
+    """Read a list of strings; a single string is a list of one."""
     if isinstance(value, str):
         return (value.strip(),) if value.strip() else ()
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(item.strip() for item in value if item.strip())
-    raise WrongTypeError("a list of texts")
+    raise WrongTypeError("a list of strings")
 
 
 def scripts(value: Value) -> tuple[DeclaredScript, ...]:
-    """Names of scripts, or mappings of `name` and `retry: safe`."""
+    """Read names of scripts, or mappings of `name` and `retry: safe`."""
     return tuple(map(_script, value if isinstance(value, list) else texts(value)))
 
 
@@ -90,30 +90,30 @@ def _script(entry: Value) -> DeclaredScript:
 
 
 def words(value: Value) -> tuple[str, ...]:
-    """A list of words, or a text with spaces between them."""
+    """Read a list of words, or a string with spaces between them."""
     return tuple(value.split()) if isinstance(value, str) else texts(value)
 
 
 def globs(value: Value) -> tuple[str, ...]:
-    """A list of patterns, or a text with commas between them; a comma in braces is part of a pattern."""
+    """Read a list of patterns, or a string separated by commas; a comma in braces is part of a pattern."""
     if not isinstance(value, str):
         return texts(value)
     return tuple(part.strip() for part in re.split(r",(?![^{}]*\})", value) if part.strip())
 
 
 def tools(value: Value) -> tuple[str, ...]:
-    """Names of tools: a list, or a text with commas or spaces between them."""
+    """Read names of tools: a list, or a string with commas or spaces between them."""
     if isinstance(value, list):
         return tuple(item.strip() for item in value if isinstance(item, str) and item.strip())
     if isinstance(value, str):
         return _split_outside_parentheses(value)
-    raise WrongTypeError("a list, or a text with spaces or commas")
+    raise WrongTypeError("a list, or a string with spaces or commas")
 
 
 def tools_as_specified(value: Value) -> tuple[str, ...]:
     if isinstance(value, str) and value.strip() and "," not in re.sub(r"\([^()]*\)", "", value):
         return tools(value)
-    raise WrongTypeError("a text that is not empty, with spaces between the tools")
+    raise WrongTypeError("a non-empty string with spaces between the tools")
 
 
 def mapping(value: Value) -> Mapping[str, object]:
@@ -126,25 +126,25 @@ def mapping_as_specified(value: Value) -> Mapping[str, object]:
     entries = mapping(value)
     if all(isinstance(entry, str) for entry in entries.values()):
         return entries
-    raise WrongTypeError("a mapping of texts")
+    raise WrongTypeError("a mapping of strings")
 
 
 def triggers(value: Value) -> Triggers:
     if isinstance(value, dict):
-        return Triggers(**{kind: texts(_given(value).get(kind, [])) for kind in _TRIGGERS})
+        return Triggers(**{kind: texts(_given(value).get(kind, [])) for kind in TRIGGER_KINDS})
     try:
         keywords = texts(value)
     except WrongTypeError:
-        raise WrongTypeError("a list of texts, or a mapping of keywords, verbs, patterns") from None
+        raise WrongTypeError("a list of strings, or a mapping of keywords, verbs, patterns") from None
     return Triggers(keywords=keywords) if keywords else NO_TRIGGERS
 
 
 def trigger_problems(value: Value) -> Iterator[str]:
-    """What is wrong with triggers that can be read: entries that are never met."""
+    """Yield problems of triggers that can be read: entries that never match."""
     kinds = _given(value) if isinstance(value, dict) else {"keywords": value}
-    for kind in kinds.keys() - set(_TRIGGERS):
-        yield f"Field 'triggers' has no kind '{escape_hidden(kind)}'; there are keywords, verbs and patterns"
-    for kind in _TRIGGERS:
+    for kind in kinds.keys() - set(TRIGGER_KINDS):
+        yield f"Field 'triggers' has an unknown kind '{escape_hidden(kind)}'; use keywords, verbs or patterns"
+    for kind in TRIGGER_KINDS:
         entries = kinds.get(kind) or []
         for entry in entries if isinstance(entries, list) else [entries]:
             if not (isinstance(entry, str) and entry.strip()):
@@ -162,17 +162,17 @@ def _pattern_problem(pattern: str) -> str | None:
 
 
 def _given(value: dict[str, Value]) -> dict[str, Value]:
-    """The entries of a mapping that have a value."""
+    """Return the entries of a mapping that have a value."""
     return {key: entry for key, entry in value.items() if entry is not None}
 
 
 def permissions(value: Value) -> Permissions:
-    """What is asked for; a part that cannot be read is not asked for."""
+    """Read the requested permissions; an invalid part is not requested."""
     if not isinstance(value, dict):
         raise WrongTypeError("a mapping of env, hosts, network, secrets, timeout")
     value = _given(value)
     names = texts(value.get("env", []))
-    if not all(_ENVIRONMENT_NAME.fullmatch(name) for name in names):
+    if not all(ENVIRONMENT_NAME.fullmatch(name) for name in names):
         raise WrongTypeError("names of environment variables in env, such as API_KEY or API_*")
     hosts = texts(value.get("hosts", []))
     if not all(map(is_request, hosts)):
@@ -193,7 +193,7 @@ def _secrets(value: Value) -> tuple[SecretRequest, ...]:
         raise wrong
     found = []
     for name, rule in value.items():
-        if not isinstance(rule, dict) or not _SECRET_NAME.fullmatch(name):
+        if not isinstance(rule, dict) or not SECRET_NAME.fullmatch(name):
             raise wrong
         hosts = texts(rule.get("hosts", []))
         header = rule.get("header", "Authorization")
@@ -206,7 +206,7 @@ def _secrets(value: Value) -> tuple[SecretRequest, ...]:
 
 
 def requirements(value: Value) -> Requirements:
-    """What is needed, in the spellings of several clients; a list names other skills."""
+    """Read the requirements, in the spellings of several clients; a list names other skills."""
     if isinstance(value, list):
         return Requirements(skills=texts(value))
     if not isinstance(value, dict):
@@ -223,7 +223,7 @@ def requirements(value: Value) -> Requirements:
 
 
 def nested_requirements(metadata: Mapping[str, object]) -> Requirements | None:
-    """What OpenClaw, under each of its names, reads in `metadata`; None where there is nothing to be read."""
+    """Return what OpenClaw, under each of its names, reads in `metadata`; None if there is nothing."""
     for client in ("openclaw", "clawdbot", "clawdis"):
         settings = metadata.get(client)
         if isinstance(settings, dict) and isinstance(settings.get("requires"), dict):
@@ -271,9 +271,9 @@ class FieldRule(NamedTuple):
     specified: bool = False
     """One of the six fields of the Agent Skills specification."""
     as_specified: Callable[[Value], object] | None = None
-    """A narrower reader for `strict`, where the specification takes less than we do."""
+    """A narrower reader for `strict`, where the specification accepts less than we do."""
     denied: bool | None = None
-    """What counts when the value cannot be read, where absent would allow more."""
+    """Value used if the field is invalid, where absent would allow more."""
 
 
 FIELDS: Mapping[str, FieldRule] = MappingProxyType(
@@ -314,13 +314,13 @@ FIELDS: Mapping[str, FieldRule] = MappingProxyType(
 )
 KNOWN = frozenset(FIELDS)
 TYPED_WHEN_STRICT = KNOWN - {"metadata"}
-"""The specification wants texts in `metadata`; everywhere else a number is read as the text it is."""
+"""The specification requires strings in `metadata`; elsewhere a number is read as the string it is."""
 GRANTS = frozenset({"permissions", "toolsets", "allowed_tools"})
-"""Attributes that a skill never gains by a guess at what its header was meant to be."""
+"""Attributes that a skill never gains by recovery of its header."""
 
 
 def correct_spelling(key: str) -> str | None:
-    """The field that `key` is a misspelling of, such as `allowed-tools` for `allowedTools`."""
+    """Return the field that `key` misspells, such as `allowed-tools` for `allowedTools`."""
     spelled = re.sub(r"[\s_-]+", "", key).lower()
     return _SPELLINGS.get(spelled)
 
@@ -334,8 +334,8 @@ _SPELLINGS = {name.replace("-", "").replace("_", ""): name for name in FIELDS} |
 
 @lru_cache(maxsize=512)
 def unknown_field(key: str) -> tuple[str, str]:
-    """Code and message about a field that is not known; the same few come in most files."""
+    """Return code and message about an unknown field; the same few occur in most files."""
     shown = escape_hidden(key)
     if (correct := correct_spelling(key)) is not None:
         return "misspelled-field", f"Possible typo: '{shown}' should be '{correct}'"
-    return "unknown-field", f"Field '{shown}' is not known and kept in `extra`"
+    return "unknown-field", f"Field '{shown}' is unknown and kept in `extra`"

@@ -1,4 +1,4 @@
-"""Files of a skill that are also somewhere else, so that they can be changed from there."""
+"""Files of a skill that can be changed from outside its folder: hard links and mounts."""
 
 import os
 import re
@@ -14,7 +14,7 @@ _ESCAPED = re.compile(rb"\\([0-7]{3})")
 
 
 def shared_files(base: Path, paths: Iterable[str]) -> list[str]:
-    """Those of `paths` beneath `base` that are hard links, or lie on a mount of their own."""
+    """Return the `paths` beneath `base` that are hard links, or lie on a mount of their own."""
     mounts = mounts_beneath(base)
     found = []
     for path in paths:
@@ -38,7 +38,7 @@ def is_shared(
 
 
 def mounts_beneath(base: Path) -> frozenset[bytes]:
-    """Mount points beneath `base`; by the list of mounts, since a bind mount has the same device."""
+    """List the mount points beneath `base` from the mount table, since a bind mount has the same device."""
     root = os.fsencode(real_path(base)) + b"/"
     try:
         with open(_MOUNTS, "rb") as file:

@@ -1,4 +1,4 @@
-"""Folders named by their content: built once, leased while somebody uses them, removed when idle."""
+"""Content-addressed folder cache: built once, leased while in use, removed when idle."""
 
 import fcntl
 import os
@@ -17,11 +17,11 @@ _HOUR = 3600.0
 _TRIES = 10
 
 Build = Callable[[Path], int | None]
-"""Fills a new folder; returns its size where that matters."""
+"""Builds an entry in a new folder; returns its size where that matters."""
 
 
 class ChangedFolderError(SkillsUseError):
-    """A folder does not hold what its name says."""
+    """A cached folder does not match the digest in its name."""
 
 
 class FolderCache:
@@ -36,7 +36,7 @@ class FolderCache:
     def lease(
         self, name: str, build: Build, is_valid: Callable[[Path], bool] = lambda entry: True
     ) -> Iterator[Path]:
-        """The entry of that name, which nobody removes until the block is left.
+        """Lease the entry of that name for the block.
 
         One that is not valid any more is built again.
         """
@@ -53,11 +53,11 @@ class FolderCache:
         return sorted(used.parent.name for used in self.folder.glob(f"*/{_USED}"))
 
     def alone(self, name: str) -> AbstractContextManager[None]:
-        """Only one thread of one process makes what has this name."""
+        """Hold the lock on building this entry, among threads and processes."""
         return locked(self.folder / "locks" / f".{name}.lock")
 
     def build(self, name: str, build: Build) -> None:
-        """Build an entry unless it is there; one that another process finished first is taken."""
+        """Build an entry unless it exists; one that another process finished first is used."""
         with self.alone(name) if self._in_turn else nullcontext():
             if self.has(name):
                 return
@@ -74,7 +74,7 @@ class FolderCache:
     def collect(self, *, older_than: float = 0.0, most: int = 0, most_bytes: int = 0) -> list[Path]:
         """Remove entries that nobody uses, the longest unused first, and what broken builds left.
 
-        Only those unused for so many seconds; with limits, only until there is space for one more.
+        Only those unused for `older_than` seconds; with limits, only until there is space for one more.
         """
         entries: list[tuple[float, int, Path]] = []
         for used in self.folder.glob(f"*/{_USED}"):
@@ -111,7 +111,7 @@ class FolderCache:
                     os.close(descriptor)
             if leased:
                 return descriptor
-        raise ChangedFolderError(f"{entry} changes while it is looked at")
+        raise ChangedFolderError(f"{entry} changed while it was checked")
 
     def _hold(self, entry: Path, descriptor: int, is_valid: Callable[[Path], bool]) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_SH)
@@ -124,13 +124,13 @@ class FolderCache:
             if time.time() - os.fstat(descriptor).st_mtime > _HOUR:
                 os.utime(descriptor)
             return True
-        with suppress(BlockingIOError):  # whoever uses it would lose its files
+        with suppress(BlockingIOError):  # its users would lose their files
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._remove(entry)
         return False
 
     def _remove(self, entry: Path) -> None:
-        """Take the name away first, so that nobody finds half an entry; call it with the lock held."""
+        """Rename the entry first, so that nobody finds a partial one; call it with the lock held."""
         doomed = entry.with_name(f".removed-{entry.name}-{os.getpid()}-{time.monotonic_ns()}")
         entry.rename(doomed)
         remove_tree(doomed)

@@ -1,4 +1,4 @@
-"""JSON that somebody else wrote: whatever is wrong with it is a ValueError, and a file never blocks."""
+"""Third-party JSON: every defect is a ValueError, and reading a file never blocks."""
 
 import errno
 import json
@@ -15,7 +15,7 @@ _MAX_DEPTH = JSON_DEPTH
 
 
 def parse_json(text: str | bytes, **options: Any) -> Any:
-    """The value of one document; `options` are those of `json.loads`."""
+    """Parse one document; `options` are those of `json.loads`."""
     try:
         value = json.loads(text, **options)
     except RecursionError as error:
@@ -27,12 +27,12 @@ def parse_json(text: str | bytes, **options: Any) -> Any:
 
 
 def read_json(path: Path) -> Any:
-    """The value in a file; raises OSError for what cannot be read or is no plain file."""
+    """Parse a file; raises OSError for one that cannot be read or is not a regular file."""
     return parse_json(read_plain(path))
 
 
 def read_plain(path: Path, limit: int = MAX_BYTES) -> bytes:
-    """All bytes of a plain file; OSError for a FIFO, a device or a folder, ValueError for too many."""
+    """Read a regular file; OSError for a FIFO, a device or a folder, ValueError for too many bytes."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -1,4 +1,4 @@
-"""What the user grants to a skill's scripts, and how much a run of one may use."""
+"""Grants of the user to a skill's scripts, and limits of a run."""
 
 import logging
 import os
@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a run may use; the skill can only lower them, the user may raise them."""
+    """Limits of a run; the skill can only lower them, the user may raise them."""
 
     timeout: float = 60.0
     """Seconds of wall clock."""
@@ -49,14 +49,14 @@ class Limits:
         return limits
 
     def lowered(self, timeout: float | None) -> "Limits":
-        """The same limits with a shorter timeout; a longer one changes nothing."""
+        """Return the same limits with a shorter timeout; a longer one changes nothing."""
         if timeout is None or timeout >= self.timeout:
             return self
         return replace(self, timeout=max(timeout, 0.0))
 
 
 def environment_problems(environ: Mapping[str, str] = os.environ) -> list[str]:
-    """What is wrong with the variables that set limits; an empty one is not set."""
+    """Return problems of the variables that set limits; an empty one is unset."""
     return [
         f"{name}={escape_hidden(text)} is ignored: it must be a positive number"
         for name in ("SCRIPT_TIMEOUT", "MAX_SCRIPT_OUTPUT")
@@ -87,7 +87,7 @@ HIDDEN = (
     *(".git/config", ".git/modules/*/config", ".git-credentials", ".docker/config.json"),
     *("credentials.json", "service-account*.json", "secrets.*", "*.tfstate", "*.tfvars"),
 )
-"""What a script does not see of a project folder: by name, or by the end of a path."""
+"""Files of a project folder that are hidden from scripts: by name, or by the end of a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +100,15 @@ class Grants:
     env: tuple[str, ...] = ()
     """Names and patterns such as `KALSHI_*` of variables that scripts may see."""
     withheld_env: tuple[str, ...] = ()
-    """Names and patterns that the skill asks for and has to do without."""
+    """Names and patterns that the skill asks for and the user denied."""
     network: bool = False
-    """Everything that this machine can reach."""
+    """The whole network of this machine."""
     hosts: tuple[str, ...] = ()
     """Hosts by name and nothing else: `api.example.com`, `*.example.com`, `db.example.com:5432`."""
     private_hosts: tuple[str, ...] = ()
     """The same, also where the name is inside this network."""
     secrets: tuple[SecretRequest, ...] = ()
-    """Keys that are put into requests on the way, and that scripts never see."""
+    """Secrets that are put into requests in transit and never shown to scripts."""
     read_paths: tuple[Path, ...] = ()
     write_paths: tuple[Path, ...] = ()
     project: Path | None = None
@@ -126,10 +126,10 @@ class Grants:
     other_sources: bool = False
     """Scripts may name their own indexes, direct URLs and path dependencies."""
     limits: Limits | None = None
-    """In place of the usual ones, higher or lower."""
+    """Limits in place of the defaults, higher or lower."""
 
     @classmethod
     def as_requested(cls, skill: SkillMetadata) -> "Grants":
-        """What a user grants who accepts everything the skill's header asks for."""
+        """Return the grants of a user who accepts everything the skill's header asks for."""
         asked = skill.permissions
         return cls(env=asked.env, network=asked.network, hosts=asked.hosts, secrets=asked.secrets)

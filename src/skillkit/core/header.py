@@ -12,9 +12,9 @@ from skillkit.core.simple_header import Field, load_simple
 MAX_HEADER_BYTES = 64 * 1024
 _MAX_BLANK = 1024
 HEAD_BYTES = MAX_HEADER_BYTES + _MAX_BLANK + 1024
-"""No more of a file than this is ever looked at to find its header."""
+"""Most bytes of a file that are searched for its header."""
 FIRST_READ = 4096
-"""Enough for nearly every header; without one, no more than this is looked at."""
+"""Enough for nearly every header; a file without one is searched no further."""
 BOM = b"\xef\xbb\xbf"
 
 _BLANK = re.compile(rb"[ \t\r\n]{0,%d}" % _MAX_BLANK)
@@ -36,12 +36,12 @@ class Split(NamedTuple):
     first_line: int
     """The number of the header's first line in the file."""
     late: bool
-    """Something blank stands before the opening fence."""
+    """There is blank text before the opening fence."""
     bom: bool
 
 
 def split(data: bytes) -> Split:
-    """Find the fences. Each is a whole line; `---` inside a value is none.
+    """Find the fences. Each is a whole line; `---` inside a value is not a fence.
 
     A header that does not end within its limit is taken to end at the first line that looks like prose.
     The answer is the same for a whole file and for its first `HEAD_BYTES`.

@@ -32,7 +32,7 @@ class HostRule:
         return shown if self.port == HTTPS else f"{shown}:{self.port}"
 
     def matches(self, name: str) -> bool:
-        """Whether `name`, which may be anything, is one that this rule grants."""
+        """Whether this rule grants `name`, which may be anything."""
         if not self.wildcard:
             return name == self.name
         beneath = not self.name or name.endswith(f".{self.name}")
@@ -54,11 +54,11 @@ class HostRule:
         name = name.removeprefix("*.")
         labels = name.split(".")
         if scheme not in ("http", "https") or not all(map(_LABEL.fullmatch, labels)) or len(name) > _MAX_NAME:
-            raise ValueError(f"'{text}' is not the name of a host")
+            raise ValueError(f"'{text}' is not a host name")
         if _NUMBER.fullmatch(labels[-1]) and not (private and _LOOPBACK.fullmatch(name)):
-            raise ValueError(f"'{text}' is an address; a host is granted by its name")
+            raise ValueError(f"'{text}' is an IP address; grant hosts by name")
         if wildcard and len(labels) < 2:
-            raise ValueError(f"'{text}' is too wide; a star needs two more names after it")
+            raise ValueError(f"'{text}' is too wide; a wildcard needs at least two labels after it")
         if colon and not (port_text.isdigit() and 0 < int(port_text) < 65536):
             raise ValueError(f"'{text}' has no valid port")
         port = int(port_text) if colon else HTTP if scheme == "http" else HTTPS
@@ -77,7 +77,7 @@ def is_request(text: str) -> bool:
 
 
 def granted_rules(hosts: Iterable[str], environ: Mapping[str, str]) -> tuple[HostRule, ...]:
-    """The rules of what was granted; `$NAME` is the host of an address that the user has set himself."""
+    """Return the rules of granted hosts; `$NAME` is the host of an address that the user has set."""
     rules: dict[HostRule, None] = {}
     for text in hosts:
         if not text.startswith("$"):

@@ -1,11 +1,11 @@
-"""Names of a package that are imported when they are first used, and where older programs look for them."""
+"""Lazy imports of a package's names, and aliases of older names."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """The `__getattr__` of `package`: `homes` says which module of it has which names."""
+    """Return a `__getattr__` for `package`; `homes` maps its modules to the names they define."""
     modules = {name: module for module, names in homes.items() for name in names.split()}
 
     def find(name: str) -> object:
@@ -28,6 +28,6 @@ _NOW_IN = {
 
 
 def older_names(module: str) -> Callable[[str], object]:
-    """The `__getattr__` of `module`: its older names, imported when they are asked for."""
+    """Return a `__getattr__` for `module` that imports its older names on first use."""
     package, _, name = module.rpartition(".")
     return lazy_names(package, _NOW_IN[name])

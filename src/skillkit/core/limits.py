@@ -1,4 +1,4 @@
-"""How much is taken from outside, in one table; what a run of a script may use is in `core.grants`."""
+"""Limits on input from outside, in one table; limits of a script's run are in `core.grants`."""
 
 KIB = 1 << 10
 MIB = 1 << 20
@@ -9,16 +9,16 @@ SKILL_FILES = 512
 """Files of a skill that is installed or published, unless the user says more."""
 SKILL_BYTES = 16 * MIB
 TREE_FILES = 4096
-"""Files of a tree that is judged where it lies: a project's folder, a local skill under development."""
+"""Files of a tree that is checked in place: a project's folder, a local skill under development."""
 TREE_BYTES = 256 * MIB
 TREE_ENTRIES = 10_000
-"""Entries of one folder that are looked at."""
+"""Entries of one folder that are read."""
 TREE_DEPTH = 32
 
 # Files of our own
 
 LOCK_SECONDS = 120.0
-"""How long a lock is waited for that a program holds only while it writes."""
+"""Timeout for a lock that a program holds only while it writes."""
 
 # Paths and names
 
@@ -46,4 +46,4 @@ CASE_FILES = 2000
 """Files and folders that a case brings."""
 CASE_BYTES = 64 * MIB
 CASE_DOCUMENTS = 20_000
-"""Files beneath a folder that are looked at for cases."""
+"""Files beneath a folder that are searched for cases."""

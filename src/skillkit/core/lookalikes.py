@@ -1,4 +1,4 @@
-"""Letters that nobody tells from a Latin one, and words put together of several scripts.
+"""Letters that look like a Latin one, and words that mix several scripts.
 
 The table follows the single characters of Unicode's list of confusable characters (UTS #39) that are
 letters of the Basic Multilingual Plane in lower case and that NFKC leaves as they are.
@@ -50,11 +50,11 @@ _WORDS = re.compile(r"[^\W\d_]+")
 
 
 def latin_lookalike(name: str) -> str | None:
-    """The ASCII name that `name` looks like; None where it looks like no such name."""
+    """Return the ASCII name that `name` looks like; None if there is none."""
     plain = unicodedata.normalize("NFKC", name).strip().lower()
     # Once more: some letters decompose only in lower case.
     letters = unicodedata.normalize("NFKC", plain)
-    # A mark that makes no letter of its own with the one before it is easily overlooked.
+    # A combining mark that forms no letter with the one before it is easily overlooked.
     latin = "".join(letter for letter in letters if not unicodedata.combining(letter)).translate(_TO_LATIN)
     return latin if latin.isascii() else None
 

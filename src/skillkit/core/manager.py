@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from threading import RLock
 from time import time_ns
@@ -29,14 +30,13 @@ from skillkit.core.models import (
 )
 from skillkit.core.packages import missing_packages
 from skillkit.core.parser import SkillParser
-from skillkit.core.processors import SESSION_ID, Surroundings, checked, note_suspicious, render
+from skillkit.core.processors import SESSION_ID, RenderContext, checked, note_suspicious, render
 from skillkit.core.resources import Resource, ResourcePage
 from skillkit.core.scanning import DiagnosticLog, SkillFilters, scan, skill_filter
 from skillkit.core.skill import Skill, read_document
 from skillkit.core.skill_index import SkillIndex
 from skillkit.core.sources import Folder, build_sources, project_root
 from skillkit.core.threads import in_thread
-from skillkit.core.toolbox import Toolbox, toolbox_for
 from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS
 from skillkit.core.watcher import Watcher
 
@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a refresh found to be different, by qualified name."""
+    """Changes found by a refresh, by qualified name."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -95,7 +95,7 @@ class SkillManager:
         named = (project_skill_dir, anthropic_config_dir, plugin_dirs, additional_search_paths)
         if only is not None:
             if any(argument is not None for argument in named):
-                raise ConfigurationError("only= takes the place of the other folder arguments", "only")
+                raise ConfigurationError("only= cannot be combined with other folder arguments", "only")
             default_sources = False
         if default_sources is None:
             default_sources = all(argument is None for argument in named)
@@ -114,9 +114,9 @@ class SkillManager:
         self.skills_dir = Path(project_skill_dir or Path.cwd() / ".claude" / "skills")
         self.authority: Authority = authority or DefaultAuthority()
         self.journal: Writer = journal or NO_JOURNAL
-        """Where it is written down what happens to skills."""
+        """The journal that records events of skills."""
         self.mcp_servers = mcp_servers
-        """The servers of tools that the program has, for skills that need one; None where nobody knows."""
+        """MCP servers the program offers, for skills that need one; None if unknown."""
         self._discovery = Discovery(
             SkillParser(strict=strict, recover=offer_recovered is True),
             max_depth=max_depth,
@@ -132,28 +132,28 @@ class SkillManager:
         self._diagnostic_log = DiagnosticLog()
         self._init_mode = InitMode.UNINITIALIZED
         self._scanning = RLock()
-        self._tools: Toolbox | None = None
+        self._tools: Any = None
         self.tool_sources: list[Any] = []
-        """Who else has tools for the conversations of this manager: anything with `tools(session)`."""
+        """Further sources of tools for the conversations of this manager: anything with `tools(session)`."""
         self.shared_provider: object | None = None
-        """What conversations of this manager share of disclosure; kept here by the layer that makes it."""
+        """Disclosure state that conversations of this manager share; set by the layer that creates it."""
         self._generation = 0
 
     # Tier 1: finding
 
     @property
     def init_mode(self) -> InitMode:
-        """Whether and how the manager has been filled."""
+        """Whether and how skills were discovered."""
         return self._init_mode
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Everything worth saying about what was found, in the order it was found."""
+        """All diagnostics, in the order they were found."""
         return self._diagnostics
 
     @property
     def generation(self) -> int:
-        """How often the sources were searched: what was worked out of the skills holds until it changes."""
+        """Number of searches so far: values derived from the skills are valid until it changes."""
         return self._generation
 
     def discover(self) -> None:
@@ -162,7 +162,7 @@ class SkillManager:
         self._init_mode = InitMode.SYNC
 
     def ensure_discovered(self) -> None:
-        """Search all sources unless that was done before."""
+        """Search all sources unless they were searched before."""
         if self._init_mode is InitMode.UNINITIALIZED:
             self.discover()
 
@@ -172,7 +172,7 @@ class SkillManager:
         self._init_mode = InitMode.ASYNC
 
     def refresh(self) -> Changes:
-        """Search again, reading only files that have changed; return what is different."""
+        """Search again, reading only changed files; return the differences."""
         with self._scanning:
             before = self._catalogue.everything
             self._scan()
@@ -191,7 +191,7 @@ class SkillManager:
         return await in_thread(self.refresh)
 
     def watch(self, on_change: Callable[[Changes], object] | None = None) -> "Watcher":
-        """Refresh whenever something changes on disk, until the returned watcher is stopped.
+        """Refresh after every change on disk until the returned watcher is stopped.
 
         `on_change` is called from the watcher's thread. Needs the extra `watch`.
         """
@@ -219,7 +219,7 @@ class SkillManager:
     def list_skills(
         self, include_qualified: bool = False, **wanted: Unpack[SkillFilters]
     ) -> list[SkillMetadata] | list[str]:
-        """All skills by name, or those that pass every filter given: `source`, `name`, `keywords`.
+        """Return all skills by name, or those that pass every filter given: `source`, `name`, `keywords`.
 
         With `include_qualified` the answer is names, those of shadowed skills included.
         """
@@ -234,20 +234,20 @@ class SkillManager:
         ]
 
     def get_skill(self, name: str) -> SkillMetadata:
-        """The skill called `name`, `plugin:name` or `source:name`; spelling is canonical."""
+        """Return the skill called `name`, `plugin:name` or `source:name`; names are compared canonically."""
         return self._catalogue.get(name)
 
     def find_skill(self, name: str) -> SkillMetadata | None:
-        """`get_skill` without an error: None, and no search for near names, when there is no such skill."""
+        """Like `get_skill`, but return None, without a search for near names, if there is no such skill."""
         return self._catalogue.find(name)
 
     def refusal(self, skill: SkillMetadata) -> Refusal | None:
-        """Why `skill` may not be used now: disabled, untrusted or unavailable."""
+        """Return why `skill` may not be used now: disabled, untrusted or unavailable."""
         decided = decide_offer(self.authority, skill, current_requester())
         return decided or unavailable(skill, self._catalogue.find, self.mcp_servers)
 
     def offered_skills(self) -> list[SkillMetadata]:
-        """The skills a model may be told of."""
+        """Return the skills to offer to a model."""
         requester, catalogue = current_requester(), self._catalogue
         known = catalogue.listed
         decides = getattr(self.authority, "offer_refusal", None)
@@ -264,16 +264,16 @@ class SkillManager:
     # Tier 2: instructions
 
     def load_skill(self, name: str) -> Skill:
-        """The skill called `name`; its instructions are read when they are asked for."""
+        """Return the skill called `name`; its instructions are read on access."""
         skill = self._skill_in_place(name)
         return Skill(metadata=skill, base_directory=skill.base_dir)
 
     def invoke_skill(
         self, name: str, arguments: str | None = "", *, sha256: str | None = None, session_id: str = ""
     ) -> str:
-        """The instructions of a skill with `arguments` in place, ready for a model.
+        """Return the instructions of a skill with `arguments` substituted, ready for a model.
 
-        With `sha256`, of that very file or ChangedContentError. `session_id` stands for
+        With `sha256`, of that very file or ChangedContentError. `session_id` replaces
         `${CLAUDE_SESSION_ID}`.
         """
         skill = self._catalogue.get(name)
@@ -292,11 +292,11 @@ class SkillManager:
         began = time_ns()
         document = read_document(skill, valid=self._discovery.known_stamp(path))
         if sha256 not in (None, document.sha256):
-            raise ChangedContentError(f"Skill file has changed since it was judged: {path}. Try again.")
+            raise ChangedContentError(f"Skill file has changed since it was checked: {path}. Try again.")
         text = None if settled else self._cache.get(path, arguments, None, document.sha256)
         if text is None:
             note_suspicious(arguments, skill.name)
-            around = Surroundings.of(skill, self.project_dir, session_id)
+            around = RenderContext.of(skill, self.project_dir, session_id)
             text = render(document.body, skill.base_dir, arguments, skill.name, around)
         if SESSION_ID not in document.body:
             is_settled = document.stamp.is_settled(began)
@@ -305,7 +305,7 @@ class SkillManager:
         return text
 
     def is_cached(self, name: str, arguments: str | None = "") -> bool:
-        """Whether `invoke_skill` has rendered this before, so that it will most likely cost a stat only."""
+        """Whether `invoke_skill` has this rendered in its cache, so that it most likely costs only a stat."""
         skill = self._catalogue.find(name)
         return skill is not None and self._cache.holds(os.fspath(skill.skill_path), arguments or "")
 
@@ -318,7 +318,7 @@ class SkillManager:
         return await in_thread(self.invoke_skill, name, arguments)
 
     def clear_cache(self, skill_name: str | None = None) -> int:
-        """Forget the rendered texts of one skill, or of all; return how many."""
+        """Drop the rendered texts of one skill, or of all; return how many."""
         if skill_name is None:
             return self._cache.clear()
         skill = self._catalogue.find(skill_name)
@@ -333,7 +333,7 @@ class SkillManager:
     # Tier 3: files
 
     def list_resources(self, name: str) -> list[Resource]:
-        """The files of a skill, SKILL.md itself left out."""
+        """Return the files of a skill, without SKILL.md."""
         skill = self._skill_in_place(name)
         return resources.list_resources(skill.base_dir, skill.skill_path.name)
 
@@ -367,22 +367,25 @@ class SkillManager:
 
     # For models, without a framework
 
-    def tools(self) -> list[dict[str, object]]:
-        """The tools for a model as JSON-schema dictionaries; programs with many conversations keep a
+    def tools(self) -> list[dict[str, Any]]:
+        """Return the tools for a model as JSON-schema dictionaries; programs with many conversations keep a
         `skillkit.integrations.SkillTools` for each."""
-        return self._toolbox().tools()
+        tools: list[dict[str, object]] = self._toolbox().tools()
+        return tools
 
     async def call(self, name: str, arguments: Mapping[str, object] | str | None = None) -> str:
-        """Return what the tool `name` says to the model."""
-        return await self._toolbox().call(name, arguments)
+        """Call the tool `name` and return its result for the model."""
+        text: str = await self._toolbox().call(name, arguments)
+        return text
 
-    def _toolbox(self) -> Toolbox:
+    def _toolbox(self) -> Any:
         with self._scanning:
             if self._tools is None:
-                self._tools = toolbox_for(self)
+                # By name: a layer above the core makes the tools.
+                self._tools = import_module("skillkit.integrations.plain").SkillTools(self)
             return self._tools
 
-    # What programs for 0.1 and 0.2 read of the index
+    # Attributes of the index that programs for 0.1 and 0.2 read
 
     @property
     def _skills(self) -> Mapping[str, SkillMetadata]:

@@ -1,4 +1,4 @@
-"""The nouns of the core: frozen, slotted data that says everything in its types."""
+"""The nouns of the core: frozen, slotted data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ class InitMode(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class SkillSource:
-    """A folder that is searched for skills, and what it counts for when names collide."""
+    """A folder that is searched for skills, and its priority when names collide."""
 
     source_type: SourceType
     directory: Path
@@ -55,7 +55,7 @@ class SkillSource:
     plugin_name: str | None = None
     plugin_manifest: PluginManifest | None = None
     label: str = ""
-    """What stands before the colon in `label:skill`; the plugin's name or the kind of source."""
+    """The label before the colon in `label:skill`: the plugin's name or the kind of source."""
     plugin_id: str = ""
     """`plugin@marketplace`."""
 
@@ -89,7 +89,7 @@ class QualifiedSkillName:
 
 @dataclass(frozen=True, slots=True)
 class Triggers:
-    """When an author wants the skill to be thought of."""
+    """When the author wants the skill to be used."""
 
     keywords: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ()
@@ -101,7 +101,7 @@ class Triggers:
 
 @dataclass(frozen=True, slots=True)
 class SecretRequest:
-    """A key that scripts use without seeing it: put into one header, towards these hosts."""
+    """A secret that scripts use without seeing it: put into one header of requests to these hosts."""
 
     name: str
     hosts: tuple[str, ...]
@@ -113,11 +113,11 @@ class SecretRequest:
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """What a skill asks for. Only the user's trust decision grants it."""
+    """Permissions that a skill asks for. Only the user's trust decision grants them."""
 
     env: tuple[str, ...] = ()
     network: bool = False
-    """Everything that can be reached."""
+    """The whole network."""
     timeout: float | None = None
     hosts: tuple[str, ...] = ()
     """Hosts by name; `$NAME` is the host of the address in a variable of the user's."""
@@ -129,7 +129,7 @@ class Permissions:
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """What a skill cannot work without."""
+    """Requirements of a skill."""
 
     commands: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
@@ -148,7 +148,7 @@ NO_PERMISSIONS = Permissions()
 
 
 class DeclaredScript(str):
-    """A name in the header's `scripts`, and what the header says about it."""
+    """An entry of the header's `scripts`."""
 
     retry_safe = False
     """A second run does no harm (`retry: safe`)."""
@@ -156,12 +156,12 @@ class DeclaredScript(str):
 
 GENERAL_AGENT = "general-purpose"
 READING_AGENTS = frozenset({"explore", "plan"})
-"""Kinds of agents that look and change nothing."""
+"""Read-only kinds of agents."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkillMetadata:
-    """Tier 1: what is known of a skill without reading its instructions."""
+    """Tier 1: the metadata of a skill, without its instructions."""
 
     name: str
     description: str
@@ -186,7 +186,7 @@ class SkillMetadata:
     user_invocable: bool = True
     argument_hint: str | None = None
     argument_names: tuple[str, ...] = ()
-    """What `$name` in the instructions stands for, by position."""
+    """Names of `$name` in the instructions, by position."""
     when_to_use: str | None = None
     """Part of the description, too."""
     disallowed_tools: tuple[str, ...] = ()
@@ -196,10 +196,10 @@ class SkillMetadata:
     agent: str | None = None
     """Which kind of agent runs it when `context` is `fork`."""
     background: bool | None = None
-    """Whether a client may go on before a fork has ended; here its result is always waited for."""
+    """Whether a client may continue before a fork has ended; skillkit always waits for its result."""
     shell: str | None = None
     hooks: Mapping[str, object] = field(default_factory=dict, hash=False)
-    """What other clients would run; never run here."""
+    """Hooks of other clients; never run by skillkit."""
     triggers: Triggers = NO_TRIGGERS
     toolsets: tuple[str, ...] = ()
     scripts: tuple[str, ...] | None = None
@@ -235,7 +235,7 @@ class SkillMetadata:
 
     @property
     def runs_alone(self) -> bool:
-        """Whether it wants a conversation of its own."""
+        """Whether it runs in a conversation of its own."""
         return self.context == "fork"
 
     @property
@@ -245,7 +245,7 @@ class SkillMetadata:
 
     @property
     def agent_only_reads(self) -> bool:
-        """Whether `agent` is one that looks and changes nothing."""
+        """Whether `agent` is read-only."""
         return (self.agent or "").lower() in READING_AGENTS
 
     @property

@@ -1,4 +1,4 @@
-"""Skill names: what is an identity, what is well formed, and what is refused outright."""
+"""Skill names: canonical form, well-formedness, and names that are refused."""
 
 import re
 from unicodedata import normalize
@@ -15,12 +15,12 @@ DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹
 RESERVED = frozenset({"~", "__pycache__"})
 MAX_LENIENT_NAME = 200
 _MENDABLE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 _&,.()'+/-]|: )*[A-Za-z0-9)+]")
-"""What people write in titles. No character of a shell, none that looks like another, no ragged end."""
+"""Characters of titles: no shell syntax, no lookalikes, no punctuation at the end."""
 _TITLE_JOINTS = re.compile(r"[^A-Za-z0-9]+")
 
 
 def canonical_name(name: str) -> str:
-    """The identity behind a spelling: `Kalshi_Markets` and `kalshi-markets` are one skill."""
+    """Return the canonical name: `Kalshi_Markets` and `kalshi-markets` are one skill."""
     if name.isascii():
         if name.islower() and "_" not in name and name.isprintable() and " " not in name:
             return name
@@ -31,7 +31,7 @@ def canonical_name(name: str) -> str:
 
 
 def refusal(name: str) -> str | None:
-    """Why `name` can never be used to address a skill, or None if it can."""
+    """Return why `name` can never address a skill; None if it can."""
     if STRICT_NAME.fullmatch(name) and len(name) <= MAX_NAME and not DEVICE.fullmatch(name):
         return None
     if _SEPARATORS.search(name):
@@ -50,13 +50,15 @@ def refusal(name: str) -> str | None:
 
 
 def mended(name: str) -> str:
-    """`name` with hyphens for the slashes between its parts; as it is where it could lead elsewhere."""
+    """Return `name` with hyphens for slashes between its parts; unchanged if it could leave the folder."""
+    if "/" not in name:
+        return name
     parts = name.split("/")
     return "-".join(parts) if all(part and refusal(part) is None for part in parts) else name
 
 
 def plain_name(name: str) -> str:
-    """The identity of a skill whose name is a title: `Sales & Growth (B2B)` becomes `sales-growth-b2b`.
+    """Return the canonical name of a title: `Sales & Growth (B2B)` becomes `sales-growth-b2b`.
 
     A name that is refused, or that no title would hold, comes back as it is.
     """
@@ -67,7 +69,7 @@ def plain_name(name: str) -> str:
 
 
 def deviation(name: str) -> str | None:
-    """How `name` departs from the Agent Skills specification, or None if it does not."""
+    """Return how `name` violates the Agent Skills specification; None if it does not."""
     if len(name) > MAX_NAME:
         return f"has {len(name)} characters; the limit is {MAX_NAME}"
     if not STRICT_NAME.fullmatch(name):

@@ -13,7 +13,7 @@ FOLDER = Path(".agents", "skills")
 
 
 def package_skill_folders(names: Sequence[str] | None = None) -> Iterator[tuple[str, Path]]:
-    """Import name and skills folder of each installed package that ships one; `names` limits the search."""
+    """Return import name and skills folder of installed packages with skills; `names` limits the search."""
     wanted = None if names is None else set(names)
     for name, folder in sorted(_shipping_packages().items()):
         if wanted is None or name in wanted:
@@ -21,7 +21,7 @@ def package_skill_folders(names: Sequence[str] | None = None) -> Iterator[tuple[
 
 
 def missing_packages(names: Sequence[str]) -> Iterator[Diagnostic]:
-    """What there is to say about packages that were named and ship no skills."""
+    """Return a diagnostic for each named package that ships no skills."""
     shipping = _shipping_packages()
     for name in names:
         if name in shipping:

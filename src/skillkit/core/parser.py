@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 MAX_DESCRIPTION = 1024
 MAX_COMPATIBILITY = 500
 _MAX_DIAGNOSTICS = 100
-"""Of one file, so that it cannot fill the memory or the log."""
+"""Most diagnostics of one file, so that it cannot fill the memory or the log."""
 
 
 class SkillParser:
@@ -85,18 +85,18 @@ class _Parse:
         self.recovered = False
         """The header had to be guessed."""
         self.mended = False
-        """The header was broken, and what it means is beyond doubt."""
+        """The header was broken, and its meaning is unambiguous."""
         self.may_hide = False
-        """Whether the header could produce characters that nobody sees."""
+        """Whether the header could contain hidden characters."""
 
     def result(self) -> SkillMetadata:
         try:
             metadata = self._metadata()
         except SkillParsingError as error:
             raise self._located(error) from error.__cause__
-        errors = [found for found in self.diagnostics if found.severity is Severity.ERROR]
-        if errors:
-            refused = InvalidFrontmatterError(f"{errors[0].message} in {escape_hidden(str(self.path))}")
+        if self.strict and self.diagnostics:
+            first = self.diagnostics[0].message
+            refused = InvalidFrontmatterError(f"{first} in {escape_hidden(str(self.path))}")
             refused.diagnostics = tuple(self.diagnostics)
             raise refused
         return metadata
@@ -116,7 +116,7 @@ class _Parse:
                 if values.pop(attribute):
                     self.note(
                         "grant-dropped",
-                        f"'{attribute}' counts for nothing in a header that is not valid",
+                        f"'{attribute}' is ignored in an invalid header",
                     )
         self._fill_from_metadata(values)
         if self.source is not None:
@@ -165,7 +165,7 @@ class _Parse:
             return self._repaired(text, first_line, error)
 
     def _repaired(self, text: str, first_line: int, error: SkillParsingError) -> list[Field]:
-        """The fields with quotes around values that only lack them, else those that can be read alone."""
+        """Return the fields with missing quotes added, else those that can be read on their own."""
         repaired = quoted_values(text) or text
         try:
             fields = load(repaired, first_line, text_only=KNOWN)
@@ -201,14 +201,14 @@ class _Parse:
             raise InvalidFrontmatterError(message)
         self.note(
             "unterminated-header",
-            f"{message}; everything up to the first line of prose is taken for it",
+            f"{message}; everything up to the first line of prose is read as the header",
             line=parts.first_line,
         )
         fields = self._loaded(text, parts.first_line)
         return self._guessed(self._decoded(self.data[parts.body_start : HEAD_BYTES], partial=True), fields)
 
     def _guessed(self, body: str, fields: list[Field]) -> list[Field]:
-        """`fields`, completed by what the folder and the body tell."""
+        """Return `fields`, completed from the folder and the body."""
         self.recovered = self.may_hide = True
         known = {field.key for field in fields if field.value}
         if "name" not in known:
@@ -236,65 +236,66 @@ class _Parse:
         extra: dict[str, object] = {}
         seen: set[str] = set()
         for field in self.fields:
-            for key in (*((field.key,) if field.key in seen else ()), *field.repeated):
-                where = "" if key == field.key else f" in '{escape_hidden(field.key)}'"
-                self.note(
-                    "duplicate-field",
-                    f"Field '{escape_hidden(key)}' stands twice{where}; the first one counts",
-                    line=field.line,
-                )
-            if field.key in seen:
+            key, value, line, quoted, repeated = field
+            for twice in repeated:
+                self._note_twice(twice, f" in '{escape_hidden(key)}'", line)
+            if key in seen:
+                self._note_twice(key, "", line)
                 continue
-            seen.add(field.key)
-            rule = FIELDS.get(field.key)
-            if rule is None and field.value is UNREADABLE:
-                continue
+            seen.add(key)
+            rule = FIELDS.get(key)
             if rule is None:
-                extra[field.key] = field.value
-                self.note(*unknown_field(field.key), line=field.line)
+                if value is not UNREADABLE:
+                    extra[key] = value
+                    self.note(*unknown_field(key), line=line)
                 continue
-            if self.strict and not rule.specified:
-                self.note(
-                    "extension-field",
-                    f"Field '{field.key}' is not in the Agent Skills specification",
-                    line=field.line,
-                )
-            if field.value in ("", None) and not field.quoted:
-                values.pop(rule.attribute, None)
+            attribute, read, specified, as_specified, _ = rule
+            if self.strict:
+                read = as_specified or read
+                if not specified:
+                    message = f"Field '{key}' is not in the Agent Skills specification"
+                    self.note("extension-field", message, line=line)
+            if value in ("", None) and not quoted:
+                values.pop(attribute, None)
                 continue
-            read = (rule.as_specified if self.strict else None) or rule.read
             try:
-                values[rule.attribute] = read(field.value)
+                values[attribute] = read(value)
             except WrongTypeError as error:
-                if read is not rule.read and self._read_anyway(values, rule, field, error):
-                    continue
-                values.pop(rule.attribute, None)
-                outcome = "absent"
-                if rule.denied is not None:
-                    values[rule.attribute] = rule.denied
-                    outcome = str(rule.denied).lower()
-                self.note(
-                    "wrong-type",
-                    f"Field '{field.key}' should be {error}; it counts as {outcome}",
-                    line=field.line,
-                )
+                if read is not as_specified or not self._read_anyway(values, rule, field, error):
+                    self._deny(values, rule, field, error)
         if extra:
             values["extra"] = extra
         if self.may_hide:
             self._note_hidden()
         return values
 
+    def _note_twice(self, key: str, where: str, line: int) -> None:
+        message = f"Field '{escape_hidden(key)}' is duplicated{where}; the first one counts"
+        self.note("duplicate-field", message, line=line)
+
     def _read_anyway(
         self, values: dict[str, Any], rule: FieldRule, field: Field, error: WrongTypeError
     ) -> bool:
-        """Note a value that is not as specified and that loading reads all the same."""
+        """Note a value that violates the specification and is accepted nevertheless."""
         try:
             values[rule.attribute] = rule.read(field.value)
         except WrongTypeError:
             return False
-        message = f"Field '{field.key}' should be {error}; it is read here, other clients may not read it"
+        message = f"Field '{field.key}' should be {error}; it is accepted here, other clients may reject it"
         self.note("lenient-value", message, line=field.line)
         return True
+
+    def _deny(self, values: dict[str, Any], rule: FieldRule, field: Field, error: WrongTypeError) -> None:
+        """Note an invalid value; the field is treated as absent, or as denied where absent allows more."""
+        values.pop(rule.attribute, None)
+        if rule.denied is not None:
+            values[rule.attribute] = rule.denied
+        outcome = "absent" if rule.denied is None else str(rule.denied).lower()
+        self.note(
+            "wrong-type",
+            f"Field '{field.key}' should be {error}; it is treated as {outcome}",
+            line=field.line,
+        )
 
     def _note_triggers(self) -> None:
         field = next(field for field in self.fields if field.key == "triggers")
@@ -302,7 +303,7 @@ class _Parse:
             self.note("trigger", problem, line=field.line)
 
     def _note_hidden(self) -> None:
-        """YAML escapes make characters that nobody sees in the file."""
+        """Note hidden characters, which YAML escapes can produce."""
         for field in self.fields:
             if field.key != "name" and any(has_hidden(text) for text in texts_in(field.value)):
                 self.note(
@@ -317,7 +318,7 @@ class _Parse:
         if self.recover and not values.get("name") and values.get("description"):
             values["name"] = folder
             self.recovered = True
-            self.note("missing-name", f"There is no name; the folder's is taken: '{escape_hidden(folder)}'")
+            self.note("missing-name", f"Name is missing; using the folder's name: '{escape_hidden(folder)}'")
         name = self._required("name", values)
         if not self.strict and (whole := mended(name)) != name:
             self.note("name-separator", f"Name '{name}' contains '/'; it is read as '{whole}'", field="name")
@@ -379,16 +380,16 @@ class _Parse:
         severity = Severity.ERROR if self.strict else RULES[code]
         line = self._line(field) if field else line
         if len(self.diagnostics) == _MAX_DIAGNOSTICS:
-            code, message = "more", "More was found here; mend what is listed first"
+            code, message = "more", "More problems were found; fix the listed ones first"
         if len(self.diagnostics) <= _MAX_DIAGNOSTICS:
-            # The same sentence is said of many files.
+            # The same message is used for many files.
             self.diagnostics.append(Diagnostic(self.path, code, severity, intern(message), line))
 
     def _line(self, key: str) -> int | None:
         return next((field.line for field in self.fields if field.key == key), None)
 
     def _located(self, error: SkillParsingError) -> SkillParsingError:
-        """`error` with the file in its message and as the last of its diagnostics."""
+        """Return `error` with the file in its message and as the last of its diagnostics."""
         line, column = getattr(error, "line", None), getattr(error, "column", None)
         text = str(error)
         found = Diagnostic(self.path, _code(error), Severity.ERROR, text, line, column)

@@ -1,6 +1,6 @@
 """Names of files in a project, and patterns of them: the `paths` of a header, as Claude Code reads them.
 
-`*` stays within a folder, `**` goes across, braces are alternatives. Patterns are a stranger's: each part
+`*` stays within a folder, `**` crosses folders, braces are alternatives. Patterns are untrusted: each part
 of a path is matched by itself and without going back, so that none can take long.
 """
 
@@ -20,7 +20,7 @@ _NOTHING = re.compile(r"(?!)")
 
 @lru_cache(maxsize=1024)
 def matches_any(patterns: tuple[str, ...], path: str, *, partial: bool = False) -> bool:
-    """Whether one of `patterns` fits `path`, which is relative to the project and has `/` between its parts.
+    """Whether one of `patterns` matches `path`, relative to the project and with `/` between its parts.
 
     With `partial`, `path` may lack folders at its beginning.
     """
@@ -33,7 +33,7 @@ def matches_any(patterns: tuple[str, ...], path: str, *, partial: bool = False) 
 
 
 def relative_name(name: str, project: Path) -> str | None:
-    """`name` as seen from the project; None for a file outside of it."""
+    """Return `name` relative to the project; None for a file outside of it."""
     try:
         path = os.path.expanduser(name) if name.startswith("~") else name
         if not os.path.isabs(path):
@@ -47,7 +47,7 @@ def relative_name(name: str, project: Path) -> str | None:
 
 
 def expand_braces(patterns: Iterable[str]) -> list[str]:
-    """The patterns with one alternative each; where that would be too many, braces stand for themselves."""
+    """Expand braces; where that gives too many patterns, braces are literal."""
     expanded: list[str] = []
     for pattern in patterns:
         alternatives = [pattern]
@@ -61,7 +61,7 @@ def expand_braces(patterns: Iterable[str]) -> list[str]:
 
 
 def _alternatives(pattern: str) -> list[str]:
-    """What the first pair of braces with a comma in it stands for; nothing where there is none."""
+    """Return the alternatives of the first pair of braces with a comma in it; none without such a pair."""
     depth, start, cuts = 0, -1, list[int]()
     position = 0
     while position < len(pattern):
@@ -92,7 +92,7 @@ def _compiled(patterns: tuple[str, ...]) -> tuple[tuple[re.Pattern[str] | None, 
 
 
 def _parts(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
-    """The parts of a path that a pattern wants, None for any number of folders."""
+    """Return the parts of a pattern; None for any number of folders."""
     pattern = pattern.removeprefix("./").lstrip("/")
     if pattern.endswith("/"):
         pattern += _ANYWHERE  # a folder means what is in it
@@ -106,7 +106,7 @@ def _parts(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
 
 
 def _fits(pattern: Sequence[re.Pattern[str] | None], parts: Sequence[str]) -> bool:
-    """Whether the parts fit one after the other; `reached` are the places in `pattern` to go on from."""
+    """Whether the parts match one after the other; `reached` are the places in `pattern` to continue from."""
     reached = _with_skipped(pattern, {0})
     for part in parts:
         following = set()
@@ -124,7 +124,7 @@ def _fits(pattern: Sequence[re.Pattern[str] | None], parts: Sequence[str]) -> bo
 
 
 def _with_skipped(pattern: Sequence[re.Pattern[str] | None], places: set[int]) -> set[int]:
-    """The places and those behind a `**` that stands for no folder; the last one stands for something."""
+    """Add the places behind a `**` that matches no folder; the last one must match something."""
     found = set(places)
     for place in sorted(places):
         while place < len(pattern) - 1 and pattern[place] is None:
@@ -134,7 +134,7 @@ def _with_skipped(pattern: Sequence[re.Pattern[str] | None], places: set[int]) -
 
 
 def _part(part: str) -> re.Pattern[str]:
-    """One part of a path; every piece after a `*` is looked for once, from left to right."""
+    """Match one part of a path; every piece after a `*` is searched once, from left to right."""
     pieces, position = [""], 0
     while position < len(part):
         character = part[position]

@@ -38,7 +38,7 @@ class FilePathResolver:
 
     @staticmethod
     def resolve_path(base_directory: Path, relative_path: str) -> Path:
-        """The absolute path of `relative_path` beneath `base_directory`; the file need not exist.
+        """Return the absolute path of `relative_path` beneath `base_directory`; the file need not exist.
 
         Raises PathSecurityError for anything that would end outside. To read the file, prefer
         `SkillManager.read_resource`: a path can be swapped between its check and its use.
@@ -53,7 +53,7 @@ class FilePathResolver:
 
 
 def safe_parts(relative_path: str, base: Path, *, allow_parent: bool = False) -> list[str]:
-    """The components of a relative path that cannot be anything but a path beneath `base`."""
+    """Return the components of a path that is certainly relative and beneath `base`."""
     if not isinstance(relative_path, str):
         raise _violation(str(relative_path), base, "is not text")
     if len(relative_path) > PATH_CHARACTERS:
@@ -92,7 +92,7 @@ def safe_parts(relative_path: str, base: Path, *, allow_parent: bool = False) ->
 
 @contextmanager
 def open_beneath(base: Path, relative_path: str) -> Iterator[int]:
-    """A descriptor of the regular file `relative_path` beneath `base`, for as long as the block lasts."""
+    """Open the regular file `relative_path` beneath `base` for the block."""
     parts = safe_parts(relative_path, base)
     with open_folder(base) as root:
         if root is None:
@@ -109,7 +109,7 @@ def open_beneath(base: Path, relative_path: str) -> Iterator[int]:
 
 
 def open_file(path: str) -> int:
-    """A descriptor of `path`, which must not be a symbolic link; a FIFO or device never blocks."""
+    """Open `path`, which must not be a symbolic link; a FIFO or device never blocks."""
     return os.open(path, _OPEN_FILE)
 
 
@@ -119,7 +119,7 @@ def open_file_at(name: str, folder: int) -> int:
 
 
 class _Walk(NamedTuple):
-    """How far a walk came: the real components, and the descriptor of the last one if asked for."""
+    """Progress of a walk: the real components, and the descriptor of the last one if requested."""
 
     walked: list[str]
     descriptor: int | None = None
@@ -127,7 +127,7 @@ class _Walk(NamedTuple):
 
 @contextmanager
 def open_folder(path: Path | str, *, beneath: int | None = None) -> Iterator[int | None]:
-    """A descriptor of a folder, None if there is none; one that lies `beneath` another is never a link."""
+    """Open a folder; None if there is none. One that lies `beneath` another must not be a link."""
     flags = _OPEN_ROOT if beneath is None else _OPEN_FOLDER
     try:
         descriptor = os.open(path, flags, dir_fd=beneath)
@@ -141,12 +141,12 @@ def open_folder(path: Path | str, *, beneath: int | None = None) -> Iterator[int
 
 
 def is_readable_name(name: str) -> bool:
-    """Whether a file of that name can be asked for."""
+    """Whether a file of that name can be requested."""
     return not (HIDDEN_OR_LAYOUT.search(name) or "\\" in name or unportable(name) or name.startswith("~"))
 
 
 def unportable(part: str) -> str | None:
-    """Why a component of a path is something else on some systems."""
+    """Return why a component of a path means something else on some systems."""
     if DEVICE.match(part):
         return "names a device"
     if ":" in part:

@@ -1,4 +1,4 @@
-"""Private copies of skills, named by digest: what runs has the bytes that were approved."""
+"""Private copies of skills, named by digest, so that exactly the approved bytes run."""
 
 import os
 import re
@@ -20,13 +20,13 @@ _DIGEST = re.compile(r"(?:with-links:)?sha256:[0-9a-f]{64}")
 
 
 class ChangedTreeError(ChangedFolderError):
-    """The folder does not hold the tree that the run was approved for."""
+    """The folder differs from the tree that was approved for this run."""
 
     @classmethod
     def of(cls, folder: Path) -> "ChangedTreeError":
         return cls(
-            f"The files in {folder} changed after this run was approved, so nothing was run; "
-            "ask again, and the files are judged as they are now"
+            f"The files in {folder} changed after this run was approved; nothing was run. "
+            "Ask again to approve the files as they are now"
         )
 
 
@@ -43,12 +43,12 @@ class TreeStore:
 
     @contextmanager
     def pinned(self, source: Path, digest: str, *, reachable: bool = False) -> Iterator[Path]:
-        """A copy of `source` that has `digest`; ChangedTreeError if `source` has another one.
+        """Lease a copy of `source` with `digest`; ChangedTreeError if `source` has another one.
 
         `reachable` wants a copy that any user can read by its path.
         """
         if not _DIGEST.fullmatch(digest):
-            raise ChangedTreeError(f"The run names no digest of {source}, so nothing can be compared with it")
+            raise ChangedTreeError(f"The run names no digest of {source}, so its files cannot be verified")
         if not self._is_usable(reachable):
             with tempfile.TemporaryDirectory(prefix="skillkit-run-") as scratch:
                 copy = Path(scratch) / source.name
@@ -74,7 +74,7 @@ class TreeStore:
             yield entry / "tree"
 
     def has(self, digest: str) -> bool:
-        """Whether there is a copy of this tree; it is compared with its digest when it is used."""
+        """Whether there is a copy of this tree; its digest is verified on use."""
         return _DIGEST.fullmatch(digest) is not None and self._cache.has(_name(digest))
 
     def count(self) -> int:
@@ -89,7 +89,7 @@ class TreeStore:
         return os.access(self.folder, os.W_OK) and not (reachable and unreachable(self.folder))
 
     def _copy(self, source: Path, target: Path, digest: str) -> int:
-        """Copy first, judge the copy: what happens to `source` meanwhile does not matter."""
+        """Copy first and verify the copy, so that later changes to `source` do not matter."""
         size = copy_tree(source, target)
         if DigestMemo().with_links(target).digest != digest:
             remove_tree(target)
@@ -102,7 +102,7 @@ def _name(digest: str) -> str:
 
 
 def copy_tree(source: Path, target: Path) -> int:
-    """Copy plain files and the text of links, readable by everybody and writable by nobody; the size."""
+    """Copy regular files and the text of links, world-readable and read-only; return the size."""
     target.mkdir(parents=True)
     links = links_of(source)
     total = 0

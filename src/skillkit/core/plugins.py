@@ -1,4 +1,4 @@
-"""`.claude-plugin/plugin.json`: what a plugin is called, where its skills are, which marketplace has it."""
+"""`.claude-plugin/plugin.json`: the name of a plugin, its folders of skills and its marketplace."""
 
 import json
 import os
@@ -111,12 +111,12 @@ def parse_plugin_manifest(manifest_path: Path, *, strict: bool = True) -> Plugin
 
 
 def plugin_id(root: Path, name: str) -> str:
-    """`plugin@marketplace`, as Claude Code calls a plugin by the place that it lies in."""
+    """Return `plugin@marketplace`, Claude Code's name for a plugin, derived from its folder."""
     return f"{name}@{_marketplace(root, name)}"
 
 
 def _marketplace(root: Path, name: str) -> str:
-    """The marketplace of a plugin, or the word that Claude Code has for a place without one."""
+    """Return the marketplace of a plugin, or Claude Code's word for a place without one."""
     above = [folder.name for folder in root.parents]
     if above[2:4] == ["cache", "plugins"]:  # plugins/cache/MARKETPLACE/PLUGIN/VERSION
         return above[1]
@@ -137,7 +137,7 @@ def _marketplace(root: Path, name: str) -> str:
 
 
 def _completed(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The manifest with what clients do without, and with folders that are told as objects."""
+    """Fill in fields that clients do not require, and read folders given as objects."""
     version, author, skills = data.get("version"), data.get("author"), data.get("skills")
     name = data.get("name")
     description = str(data.get("description") or "-")[:_MAX_DESCRIPTION]
@@ -155,7 +155,7 @@ def _completed(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _one_word(name: str) -> str:
-    """A name as it stands before the colon: clients only warn of spaces in it."""
+    """Return a name usable before the colon; clients only warn about spaces in it."""
     return name.strip(" ").replace(" ", "-")
 
 

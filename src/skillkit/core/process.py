@@ -1,4 +1,4 @@
-"""A program run to its end: in a session of its own, without a terminal, within limits."""
+"""Bounded subprocesses: in a session of their own, without a terminal, within limits."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 MAX_MEMORY = 512 * 1024 * 1024
 # A limit that children inherit has to be set before the program starts, and not by code of ours between
@@ -25,7 +25,7 @@ exec "$@"
 
 
 class FolderLimit:
-    """How much the program may write into a folder before it is stopped."""
+    """Limit on what the program writes into a folder."""
 
     def __init__(self, folder: Path, limit: int) -> None:
         self.folder = folder
@@ -44,9 +44,15 @@ class FolderLimit:
         return total
 
 
+class Stop(Protocol):
+    """A cancellation flag, such as an Event."""
+
+    def is_set(self) -> bool: ...
+
+
 @dataclass(slots=True)
 class ProgramOutput:
-    """What a program said; `stopped` tells why it was ended before it was done."""
+    """Output of a program; `stopped` is the reason if it was killed."""
 
     output: bytes
     complaint: str
@@ -64,10 +70,10 @@ def run(
     limit: int = 1 << 20,
     timeout: float,
     watched: FolderLimit | None = None,
-    stop: threading.Event | None = None,
+    stop: Stop | None = None,
     memory: int | None = MAX_MEMORY,
 ) -> ProgramOutput:
-    """Run `command` within limits of time, memory, answer and disk; nothing it started outlives it or us."""
+    """Run `command` with limits on time, memory, output and disk; no child outlives it or us."""
     answer = ProgramOutput(b"", "", -1)
 
     def too_large() -> bool:
@@ -85,12 +91,12 @@ def run(
             if output.overflow or too_large():
                 break
             if time.monotonic() > deadline:
-                answer.stopped, answer.timed_out = f"no end after {timeout:.0f} seconds", True
+                answer.stopped, answer.timed_out = f"timeout after {timeout:.0f} seconds", True
             elif stop is not None and stop.is_set():
-                answer.stopped = "it was interrupted"
+                answer.stopped = "interrupted"
     answer.output, answer.complaint = output.result(), complaint.result().decode("utf-8", "replace")
     if output.overflow:
-        answer.stopped = f"more than {limit:,} bytes were sent"
+        answer.stopped = f"more than {limit:,} bytes of output"
     elif watched is not None and watched.exceeded():
         answer.stopped = f"it is larger than {watched.limit:,} bytes"
     answer.code = process.returncode
@@ -101,7 +107,7 @@ def run(
 def _running(
     command: Sequence[str], environment: Mapping[str, str], cwd: Path, memory: int | None
 ) -> "Iterator[subprocess.Popen[bytes]]":
-    """Whatever happens, the program and what it started are gone afterwards.
+    """Kill the program and its children on exit, whatever happens.
 
     It is started in a thread: a signal that interrupts this one cannot lose what was started.
     """
@@ -129,7 +135,7 @@ def _running(
         finally:
             tried.set()
 
-    # Not Thread.join: interrupted once, it returns at once when it is called again.
+    # Not Thread.join: interrupted once, it returns immediately when called again.
     tried = threading.Event()
     thread = threading.Thread(target=start)
     try:
@@ -160,7 +166,7 @@ def _send(stream: IO[bytes] | None, data: bytes) -> None:
 
 
 class _Reader(threading.Thread):
-    """Reads a pipe to its end and keeps at most `limit` bytes of it."""
+    """Reads a pipe to its end and keeps at most `limit` bytes."""
 
     def __init__(self, stream: IO[bytes] | None, limit: int) -> None:
         super().__init__(daemon=True)

@@ -15,11 +15,11 @@ from skillkit.core.models import SkillMetadata
 
 logger = logging.getLogger(__name__)
 
-_TOKEN = re.compile(
-    r"\$(?P<literal>\$ARGUMENTS)"
-    r"|(?P<escape>(?<!\\)\\)?\$(?:(?P<all>ARGUMENTS)(?:\[(?P<index>[0-9]+)\])?"
-    r"|(?P<position>[0-9]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*))"
-    r"|\$\{CLAUDE_(?P<variable>[A-Z_]+)\}|(?P<base>\{baseDir\})"
+_TOKEN = re.compile(  # starts with a character set, so that the text between tokens is skipped fast
+    r"[$\\{](?:(?<=\{)(?P<base>baseDir\})"
+    r"|(?<=\$)(?:(?P<literal>\$ARGUMENTS)|\{CLAUDE_(?P<variable>[A-Z_]+)\})"
+    r"|(?:(?<=\$)|(?<=\\)(?<!\\\\)(?P<escape>\$))(?:(?P<all>ARGUMENTS)(?:\[(?P<index>[0-9]+)\])?"
+    r"|(?P<position>[0-9]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)))"
 )
 _INDEXED = re.compile(r"\$ARGUMENTS\[[0-9]+\]")
 SESSION_ID = "${CLAUDE_SESSION_ID}"
@@ -28,8 +28,8 @@ _MAX_QUOTED = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """Where and for whom instructions are rendered; what is empty leaves its placeholder as it is."""
+class RenderContext:
+    """Values of placeholders in instructions; an empty one leaves its placeholder unchanged."""
 
     argument_names: tuple[str, ...] = ()
     skill_dir: str = ""
@@ -38,13 +38,13 @@ class Surroundings:
     plugin_data: str = ""
     session_id: str = ""
     effort: str = ""
-    """What the skill asks for; how much effort the conversation makes is not known here."""
+    """The effort that the skill asks for; that of the conversation is unknown here."""
     argument_hint: str = ""
 
     @staticmethod
-    def of(skill: SkillMetadata, project_dir: Path, session_id: str = "") -> "Surroundings":
+    def of(skill: SkillMetadata, project_dir: Path, session_id: str = "") -> "RenderContext":
         plugin = re.sub(r"[^A-Za-z0-9_-]", "-", skill.plugin_id or skill.plugin_name or "")
-        return Surroundings(
+        return RenderContext(
             skill.argument_names,
             str(skill.base_dir),
             str(project_dir),
@@ -56,23 +56,23 @@ class Surroundings:
         )
 
 
-NOWHERE = Surroundings()
+NOWHERE = RenderContext()
 
 
-def replace_placeholders(body: str, arguments: str, around: Surroundings) -> tuple[str, bool]:
-    """`body` with its placeholders replaced, and whether `$ARGUMENTS` was among them."""
+def replace_placeholders(body: str, arguments: str, around: RenderContext) -> tuple[str, bool]:
+    """Return `body` with its placeholders replaced, and whether `$ARGUMENTS` was among them."""
     if "$" not in body and "{baseDir}" not in body:
         return body, False
     # Where a skill declares no arguments, `$0`, `$1` … are shell text.
     positional = bool(around.argument_names or around.argument_hint or _INDEXED.search(body))
-    replacing = _Replacing(arguments, around, positional)
+    replacing = _Substitution(arguments, around, positional)
     return _TOKEN.sub(replacing.value, body), replacing.placed
 
 
-class _Replacing:
+class _Substitution:
     """One pass over a body."""
 
-    def __init__(self, arguments: str, around: Surroundings, positional: bool) -> None:
+    def __init__(self, arguments: str, around: RenderContext, positional: bool) -> None:
         self._arguments = arguments
         self._around = around
         self._positional = positional
@@ -80,7 +80,7 @@ class _Replacing:
 
     @cached_property
     def _words(self) -> list[str]:
-        """The arguments one by one, as a shell would split them."""
+        """The arguments, split like a shell does."""
         if len(self._arguments) <= _MAX_QUOTED:
             try:
                 return shlex.split(self._arguments)
@@ -137,7 +137,7 @@ MAX_ARGUMENT_BYTES = 1_000_000
 PLACEHOLDER = "$ARGUMENTS"
 _MISSPELLED = re.compile(r"\$(?:arguments|Arguments|ARGUMENT)\b|\$ ARGUMENTS\b|\$\{ARGUMENTS\}")
 
-# Worth a line in the log, never a reason to refuse: plain look-ups, so that no argument costs time.
+# Logged, never refused: plain look-ups, so that no argument costs time.
 _SUSPICIOUS = {
     "../": "path traversal (../)",
     "..\\": "path traversal (..\\)",
@@ -155,9 +155,9 @@ def render(
     base_directory: str | PathLike[str],
     arguments: str | None = "",
     skill_name: str = "",
-    around: Surroundings = NOWHERE,
+    around: RenderContext = NOWHERE,
 ) -> str:
-    """Tier 2: where the skill lives, then its instructions with the arguments in place."""
+    """Render tier 2: the base directory, then the instructions with the arguments substituted."""
     return header(base_directory) + substitute(body, arguments, skill_name, around)
 
 
@@ -165,10 +165,12 @@ def header(base_directory: str | PathLike[str]) -> str:
     return f"Base directory for this skill: {fspath(base_directory)}\n\n"
 
 
-def substitute(body: str, arguments: str | None, skill_name: str = "", around: Surroundings = NOWHERE) -> str:
-    """`body` with its placeholders replaced; the arguments stand behind it where it has no `$ARGUMENTS`.
+def substitute(
+    body: str, arguments: str | None, skill_name: str = "", around: RenderContext = NOWHERE
+) -> str:
+    """Replace the placeholders in `body`; append the arguments if it has no `$ARGUMENTS`.
 
-    `$$ARGUMENTS` is a literal `$ARGUMENTS`. What the arguments contain is never looked at again.
+    `$$ARGUMENTS` is a literal `$ARGUMENTS`. The arguments are never expanded again.
     """
     arguments = checked(arguments, skill_name)
     if PLACEHOLDER not in body and "$" in body and _MISSPELLED.search(body):
@@ -180,7 +182,7 @@ def substitute(body: str, arguments: str | None, skill_name: str = "", around: S
 
 
 def checked(arguments: str | None, skill_name: str = "") -> str:
-    """`arguments` as text within the size limit; None is no arguments."""
+    """Return `arguments` within the size limit; None means no arguments."""
     if not arguments:
         return ""
     if not isinstance(arguments, str):
@@ -199,7 +201,7 @@ def checked(arguments: str | None, skill_name: str = "") -> str:
 
 
 def note_suspicious(arguments: str, skill_name: str) -> None:
-    """Leave a trace in the log of arguments that look like an attack on whoever uses them."""
+    """Log arguments that look like an injection attack."""
     lowered = arguments.lower()
     for pattern, meaning in _SUSPICIOUS.items():
         if pattern in lowered:

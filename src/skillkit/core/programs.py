@@ -1,4 +1,4 @@
-"""Which program a name stands for: the system's first, and never one that a skill brings along."""
+"""Looks up programs by name: the system's first, never one from a skill's folder."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ SYSTEM_PROGRAMS = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/run/current-sys
 def find_program(
     name: str, environ: Mapping[str, str] = os.environ, *, system_first: bool = True
 ) -> str | None:
-    """The path of a program; None if there is none.
+    """Return the path of a program; None if there is none.
 
     The search path may hold a folder of a project or of a skill, whose programs would run outside
     every sandbox. So the system's own folders come first, unless the user's choice among several
@@ -27,7 +27,7 @@ def find_program(
 
 
 def safe_folders(environ: Mapping[str, str] = os.environ) -> Iterator[str]:
-    """The folders of the search path that belong to us or to root, and to no skill."""
+    """Return the folders of the search path that belong to us or to root, and to no skill."""
     for folder in environ.get("PATH", os.defpath).split(os.pathsep):
         try:
             if os.path.isabs(folder) and _is_ours(os.stat(folder)) and not _is_in_skill(Path(folder)):

@@ -1,4 +1,4 @@
-"""Which Python runs a script: the one under skillkit if it fits, else another one of this machine."""
+"""Choice of the Python for a script: the one under skillkit if its version fits, else another one."""
 
 import os
 import re
@@ -48,7 +48,7 @@ class Python:
 
 
 def find_python(requires: str, *, reachable: bool = False) -> Python | None:
-    """The first interpreter whose version is within `requires`; `reachable` means by any user."""
+    """Return the first interpreter whose version satisfies `requires`; `reachable` means by any user."""
 
     def fits(candidate: Python) -> bool:
         return satisfies(candidate.full_version, requires) and not (
@@ -67,7 +67,7 @@ def own_python() -> Python:
 
 @lru_cache(maxsize=1)
 def _others() -> tuple[Python, ...]:
-    """Interpreters on the search path, in the system's folders and of version managers, newest name first."""
+    """Yield interpreters on the search path, in system folders and of version managers, newest name first."""
     names = [f"python3.{minor}" for minor in range(20, 8, -1)] + ["python3"]
     found: dict[Path, Python] = {}
     for name in names:
@@ -79,7 +79,7 @@ def _others() -> tuple[Python, ...]:
 
 
 def _managed(name: str) -> Iterator[str]:
-    """Interpreters that pyenv, uv, asdf and mise keep, also those that no shell has chosen."""
+    """Yield interpreters of pyenv, uv, asdf and mise, also inactive ones."""
     for keeper in _KEEPERS:
         folders = os.pathsep.join(map(str, sorted((user_home() / keeper).glob("*/bin"), reverse=True)))
         for folder in safe_folders({"PATH": folders}):
@@ -109,7 +109,7 @@ def _describe(program: str) -> Python | None:
 
 
 def header_clauses(text: str) -> str:
-    """What `requires.python` of a header says, in the words of `requires-python`.
+    """Return `requires.python` of a header as a `requires-python` specifier.
 
     People write `3.11` for that or newer, and mean every release of it by `==3.11` and `<=3.11`. What
     cannot be understood is no reason to refuse.
@@ -128,7 +128,7 @@ def header_clauses(text: str) -> str:
 
 
 def satisfies(version: str, requires: str) -> bool:
-    """Whether a release is within a `requires-python`; a clause that cannot be read is not met."""
+    """Whether a release satisfies a `requires-python`; an invalid clause is unsatisfied."""
     return all(_meets(version, clause) for clause in requires.split(",") if clause.strip())
 
 

@@ -1,4 +1,4 @@
-"""What a broken header was meant to say."""
+"""Recovery of broken headers."""
 
 import re
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(\S.*)")
 
 
 def quoted_values(text: str) -> str | None:
-    """`text` with quotes around top-level values that need them; None if there is nothing to mend."""
+    """Return `text` with quotes around top-level values that need them; None if none does."""
     lines = text.split("\n")
     mended = False
     for number, line in enumerate(lines):
@@ -41,7 +41,7 @@ def quoted_values(text: str) -> str | None:
 
 
 def _needs_quotes(value: str) -> bool:
-    """Whether a value is text to whoever wrote it and something else to YAML."""
+    """Whether a value is meant as text and read as something else by YAML."""
     first = value[0]
     if first in "@`%":
         return True
@@ -54,7 +54,7 @@ def _needs_quotes(value: str) -> bool:
 def readable_fields(
     text: str, first_line: int, error: SkillParsingError
 ) -> tuple[list[Field], list[tuple[int, str]]]:
-    """What can be made of each field of a broken header by itself, and line and message of what is wrong.
+    """Read each field of a broken header by itself; return the fields, and line and message of each problem.
 
     A field that cannot be read costs nothing but itself. Raises `error` where no description is left, and
     for marks of YAML documents, which nobody writes into a header by mistake.
@@ -87,7 +87,7 @@ def _as_far_as_readable(
     piece: "_Piece", first_line: int, reason: SkillParsingError
 ) -> tuple[list[Field], str]:
     if not piece.key:
-        return [], f"{reason}. What belongs to no field is left out"
+        return [], f"{reason}. Lines outside a field are ignored"
     meant = _text_as_written(piece.text) if piece.key == "description" else ""
     what = "read as plain text" if meant else "left out, the rest is read"
     field = Field(piece.key, meant or UNREADABLE, first_line + piece.number, False)
@@ -95,7 +95,7 @@ def _as_far_as_readable(
 
 
 class _Piece(NamedTuple):
-    """Lines of a header that look like one field; `key` is empty where they belong to none."""
+    """Lines of a header that look like one field; `key` is empty if they belong to none."""
 
     number: int
     key: str
@@ -103,7 +103,7 @@ class _Piece(NamedTuple):
 
 
 def _top_level_fields(text: str) -> Iterator[_Piece]:
-    """The fields that begin where a line does, and what stands before the first of them."""
+    """Split a header at lines that start a field; lines before the first one come without a key."""
     lines = text.split("\n")
     starts = [number for number, line in enumerate(lines) if _KEY.match(line)]
     if any(line.strip() for line in lines[: starts[0] if starts else len(lines)]):
@@ -114,13 +114,13 @@ def _top_level_fields(text: str) -> Iterator[_Piece]:
 
 
 def _text_as_written(field: str) -> str:
-    """The text of a field that is no YAML, without the marks at both ends; it may be empty."""
+    """Return the text of a field that is not YAML, without the marks at both ends; it may be empty."""
     seen = "".join(" " if has_control(letter) else letter for letter in field.partition(":")[2])
     return " ".join(seen.split()).strip("\"'`[]{}|>- ")
 
 
 def first_heading(body: str) -> str | None:
-    """The first heading of a body; without one, its first line of text."""
+    """Return the first heading of a body; without one, its first line of text."""
     first = None
     for line in body.splitlines():
         if (heading := _HEADING.fullmatch(line)) and (title := heading[1].rstrip(" \t#")):

@@ -37,7 +37,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class ResourcePage:
-    """A part of a file. A binary file is described, not handed out."""
+    """A part of a file. A binary file is described, without its content."""
 
     path: str
     text: str | None
@@ -52,7 +52,7 @@ class ResourcePage:
 
 
 def list_resources(base: Path, skill_file: str) -> list[Resource]:
-    """Every file beneath `base` that `read_resource` reads, sorted; symbolic links are left out."""
+    """Return every file beneath `base` that `read_resource` reads, sorted; symbolic links are left out."""
     found: list[Resource] = []
     with open_folder(base) as root:
         if root is None:
@@ -62,7 +62,7 @@ def list_resources(base: Path, skill_file: str) -> list[Resource]:
 
 
 class _Listing:
-    """A walk by descriptors, so that a folder swapped for a link on the way leads nowhere."""
+    """A walk by descriptors, so that a folder swapped for a link is not followed."""
 
     def __init__(self, base: Path, skill_file: str, found: list[Resource]) -> None:
         self._base = base
@@ -87,7 +87,7 @@ class _Listing:
                 if entry.is_dir(follow_symlinks=False):
                     below.append(entry.name)
                 elif entry.is_file(follow_symlinks=False) and relative != self._skill_file:
-                    with suppress(OSError):  # it vanished while we looked, or may not be looked at
+                    with suppress(OSError):  # it vanished meanwhile, or is unreadable
                         self._found.append(Resource(relative, entry.stat(follow_symlinks=False).st_size))
         if depth >= MAX_DEPTH:
             return
@@ -114,7 +114,7 @@ class _Listing:
 def read_resource(
     base: Path, path: str, offset: int = 0, limit: int = DEFAULT_PAGE, sha256: str | None = None
 ) -> ResourcePage:
-    """At most `limit` bytes of a text file from `offset` on, cut between characters.
+    """Return at most `limit` bytes of a text file from `offset` on, cut between characters.
 
     With `sha256`, of that very file or ChangedContentError.
     """
@@ -153,7 +153,7 @@ def read_resource(
 def _parts(
     descriptor: int, path: str, first: tuple[int, int], second: tuple[int, int], sha256: str | None
 ) -> tuple[bytes, bytes]:
-    """Two parts of a file, each from an offset on; with `sha256`, of that very file."""
+    """Read two parts of a file, each from an offset on; with `sha256`, of that very file."""
     try:
         if sha256 is None:
             return os.pread(descriptor, first[1], first[0]), os.pread(descriptor, second[1], second[0])
@@ -161,12 +161,12 @@ def _parts(
     except OSError as error:
         raise ContentLoadError(f"Cannot read '{shown(path)}': {error.strerror}") from error
     if found != sha256:
-        raise ChangedContentError(f"'{shown(path)}' has changed since it was judged. Try again.")
+        raise ChangedContentError(f"'{shown(path)}' has changed since it was checked. Try again.")
     return beginning, raw
 
 
 def _parts_and_digest(descriptor: int, *wanted: tuple[int, int]) -> tuple[bytes, bytes, str]:
-    """Two parts of a file and the digest of all of it, from one reading."""
+    """Return two parts of a file and the digest of all of it, in one read."""
     digest = hashlib.sha256()
     parts = [b"" for _ in wanted]
     position = 0
@@ -197,7 +197,7 @@ def _is_text(beginning: bytes) -> bool:
 
 
 def _whole_characters(raw: bytes, limit: int) -> tuple[bytes, int]:
-    """The page in `raw` without half a character at either end, and where it ends."""
+    """Return the page in `raw` without partial characters at either end, and its end."""
     start = 0
     while start < min(3, len(raw)) and raw[start] & 0xC0 == 0x80:
         start += 1

@@ -1,4 +1,4 @@
-"""One search of every source: which skill has which name, and what there is to say about it."""
+"""One search of every source: skills by name, and diagnostics."""
 
 import logging
 import re
@@ -11,9 +11,9 @@ from skillkit.core.discovery import Discovery
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata, SkillSource, SourceType
 from skillkit.core.names import canonical_name
-from skillkit.core.skill_index import NameTaken, SkillIndex
+from skillkit.core.skill_index import NameConflict, SkillIndex
 from skillkit.core.text import escape_hidden
-from skillkit.core.walk import Met
+from skillkit.core.walk import SeenFolders
 
 logger = logging.getLogger(__name__)
 
@@ -26,19 +26,19 @@ _LEVELS = {
 
 
 class Scan(NamedTuple):
-    """What a search has found."""
+    """Result of a search."""
 
     catalogue: SkillIndex
     diagnostics: tuple[Diagnostic, ...]
 
 
 def scan(sources: Iterable[SkillSource], discovery: Discovery, authority: Authority) -> Scan:
-    """Search the sources, the first of which has the first right to a name."""
+    """Search the sources; of two skills with one name, the earlier source wins."""
     catalogue = SkillIndex()
     diagnostics: list[Diagnostic] = []
-    met = Met()
+    seen = SeenFolders()
     for source in sources:
-        for found in discovery.discover(source, met):
+        for found in discovery.discover(source, seen):
             if isinstance(found, Diagnostic):
                 diagnostics.append(found)
                 if found.severity is Severity.ERROR:
@@ -49,15 +49,15 @@ def scan(sources: Iterable[SkillSource], discovery: Discovery, authority: Author
             if (reason := out_of_range(found)) is not None:
                 diagnostics.append(Diagnostic(found.skill_path, "version-range", Severity.ERROR, reason))
                 continue
-            taken = catalogue.add(found)
-            if taken is None:
+            conflict = catalogue.add(found)
+            if conflict is None:
                 continue
             ignored = found
-            # Nobody takes the name of a skill that the user trusts by putting a folder there.
-            if _untrusted(taken.winner, authority) and not _untrusted(found, authority):
-                ignored, taken = taken.winner, catalogue.promote(taken.address)
-            diagnostics.append(_collision(ignored, taken))
-    discovery.finish(met)
+            # A folder that somebody adds never takes the name of a skill that the user trusts.
+            if _untrusted(conflict.winner, authority) and not _untrusted(found, authority):
+                ignored, conflict = conflict.winner, catalogue.promote(conflict.address)
+            diagnostics.append(_collision(ignored, conflict))
+    discovery.finish(seen)
     return Scan(catalogue, tuple(diagnostics))
 
 
@@ -78,7 +78,7 @@ class DiagnosticLog:
 
 
 class SkillFilters(TypedDict, total=False):
-    """Which skills are wanted."""
+    """Filters for skills."""
 
     source: SourceType | str | None
     """A kind (`project`, `personal`, `plugin`, …) or the label of one source."""
@@ -112,18 +112,18 @@ def skill_filter(
 
 
 def _untrusted(skill: SkillMetadata, authority: Authority) -> bool:
-    # One index serves every requester, so it is nobody in particular who asks.
+    # One index serves every requester, so the requester is empty.
     refusal = decide_offer(authority, skill, Requester())
     return refusal is not None and refusal.code == "untrusted"
 
 
-def _collision(ignored: SkillMetadata, taken: NameTaken) -> Diagnostic:
-    kept = taken.winner
+def _collision(ignored: SkillMetadata, conflict: NameConflict) -> Diagnostic:
+    kept = conflict.winner
     return Diagnostic(
         ignored.skill_path,
         "name-collision",
         Severity.WARNING,
         f"Skill name conflict detected for '{ignored.name}': keeping {kept.skill_path} "
         f"({kept.source_label}), ignoring {ignored.skill_path} ({ignored.source_label}). "
-        f"Use qualified name '{taken.address}' to reach the ignored one",
+        f"Use qualified name '{conflict.address}' to reach the ignored one",
     )

@@ -1,4 +1,4 @@
-"""The skills that ship with skillkit: trusted for their bytes, not for the place where they lie."""
+"""The skills that ship with skillkit, trusted by content and not by location."""
 
 import json
 from dataclasses import replace
@@ -16,7 +16,7 @@ DIGESTS = BUNDLED / "digests.json"
 
 
 def is_as_shipped(skill: SkillMetadata) -> bool:
-    """Whether this is a bundled skill, and every byte of it the one that was packed."""
+    """Whether this is a bundled skill with exactly the packed bytes."""
     if skill.source is not SourceType.BUNDLED:
         return False
     try:
@@ -26,7 +26,7 @@ def is_as_shipped(skill: SkillMetadata) -> bool:
 
 
 def shipped_digest(folder: Path) -> str:
-    """The digest of what was packed: without bytecode and file modes, which installing changes."""
+    """Return the digest of the packed files, without bytecode and file modes, which installing changes."""
     packed = {
         path: replace(file, executable=False)
         for path, file in tree_digests.plain(folder).files.items()

@@ -5,11 +5,13 @@ from sys import intern
 from typing import Any, NamedTuple
 
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,127}")
-"""Shorter than what YAML takes for a key."""
+"""Shorter than the longest key YAML accepts."""
 _FLOW_SPECIAL = frozenset("[]{}")
 _INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`")
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _MAX_NUMBER = 20
+_SHORT = 32
+"""Longer than any number or constant; short texts repeat from skill to skill and are kept once."""
 _NULL = ("~", "null", "Null", "NULL")
 _CONSTANTS = dict.fromkeys(("", *_NULL)) | {
     spelling: value
@@ -29,62 +31,79 @@ class Field(NamedTuple):
     line: int
     quoted: bool
     repeated: tuple[str, ...] = ()
-    """Keys that stand twice in a mapping of the value; the first one counts."""
+    """Duplicate keys in a mapping of the value; the first one is used."""
 
 
 def load_simple(text: str, first_line: int, text_only: frozenset[str]) -> list[Field] | None:
-    """`load` for headers of one-line values, lists of them and one level of mappings; else None."""
-    if not text.replace("\r\n", "").replace("\n", "").isprintable():
-        return None
+    """Load a header of plain values, lists of one-line ones and one level of mappings; None for any other."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
     fields: list[Field] = []
     block: _Block | None = None
+    above = ""
+    """The value on the previous line, which may continue."""
     for number, raw_line in enumerate(text.split("\n"), first_line):
-        line = raw_line.rstrip(" \r")
+        line = raw_line.rstrip(" ")
+        if not line.isprintable():
+            return None
         if not line or line[0] == "#":
+            above = ""
             continue
         if line[0] in " -":
-            if block is None or not block.add(line):
+            if not (block.add(line) if block is not None else _goes_on(fields, above, line)):
                 return None
             continue
         key, colon, rest = line.partition(":")
         as_text = key in text_only
         if not colon or not (as_text or _KEY.fullmatch(key)):
             return None
-        block = None
+        block, above = None, rest.lstrip(" ")
         if not rest:
             fields.append(Field(key, "" if as_text else None, number, False))
             block = _Block(fields, as_text=as_text)
-        elif rest[0] != " ":
+        elif rest[0] != " " or (value := _scalar(above, as_text)) is _NOT_SIMPLE:
             return None
-        elif (value := _scalar(rest.lstrip(" "), as_text=as_text)) is not _NOT_SIMPLE:
-            fields.append(Field(key, value, number, rest.lstrip(" ")[0] in "\"'"))
         else:
-            return None
+            fields.append(Field(key, value, number, above[0] in "\"'"))
     return fields
 
 
 _NOT_SIMPLE = object()
 
 
-def _scalar(text: str, *, as_text: bool) -> Value:
-    """The value of a scalar or flow list that YAML cannot read in any other way."""
+def _scalar(text: str, as_text: bool) -> Value:
+    """Return the value of an unambiguous scalar or flow list."""
     first, last = text[0], text[-1]
-    if first in ('"', "'"):
+    if not (first in _INDICATORS or last == ":" or ": " in text or " #" in text):
+        return as_written(text) if as_text else typed(text)
+    if first in "\"'":
         inner = text[1:-1]
         whole = len(text) > 1 and last == first and first not in inner and "\\" not in inner
         return inner if whole else _NOT_SIMPLE
     if first == "[" and last == "]":
-        items = [_flow_item(item.strip(" "), as_text=as_text) for item in text[1:-1].split(",")]
+        inner = text[1:-1]
+        if ":" in inner or not _FLOW_SPECIAL.isdisjoint(inner):
+            return _NOT_SIMPLE
+        parts = [part.strip(" ") for part in inner.split(",")]
+        items = [_scalar(part, as_text) if part else _NOT_SIMPLE for part in parts]
         return _NOT_SIMPLE if _NOT_SIMPLE in items else items
-    if first in _INDICATORS or last == ":" or ": " in text or " #" in text:
-        return _NOT_SIMPLE
-    return as_written(text) if as_text else typed(text)
+    return _NOT_SIMPLE
 
 
-def _flow_item(text: str, *, as_text: bool) -> Value:
-    if not text or ":" in text or not _FLOW_SPECIAL.isdisjoint(text):
-        return _NOT_SIMPLE
-    return _scalar(text, as_text=as_text)
+def _goes_on(fields: list[Field], above: str, line: str) -> bool:
+    """Add `line` to the unquoted text of the last field, which began with `above`, if it is more of it."""
+    more = line.lstrip(" ")
+    if not above or more == line or not (_is_plain(above) and _is_plain(more)):
+        return False
+    before = fields[-1].value
+    text = f"{before if isinstance(before, str) else above} {more}"
+    fields[-1] = fields[-1]._replace(value=text)
+    return True
+
+
+def _is_plain(text: str) -> bool:
+    """Whether YAML reads all of `text` as an unquoted scalar."""
+    return text[0] not in "\"'[" and _scalar(text, True) is not _NOT_SIMPLE
 
 
 class _Block:
@@ -111,7 +130,7 @@ class _Block:
             if not indent or not rest.startswith(" ") or not _KEY.fullmatch(key):
                 return False
             text = rest.lstrip(" ")
-        value = _scalar(text, as_text=self._as_text)
+        value = _scalar(text, self._as_text)
         if value is _NOT_SIMPLE or self._differs(indent, list if key is None else dict):
             return False
         if key is None:
@@ -125,24 +144,29 @@ class _Block:
     def _differs(self, indent: int, kind: type) -> bool:
         if self._value is None:
             self._indent, self._value = indent, kind()
-            self._fields[self._position] = self._fields[self._position]._replace(value=self._value)
+            field = self._fields[self._position]
+            self._fields[self._position] = Field(field.key, self._value, field.line, False)
         return indent != self._indent or not isinstance(self._value, kind)
 
 
 def typed(text: str) -> Value:
-    """A plain scalar as a person means it: numbers, true, false and null; everything else is text."""
+    """Parse a plain scalar: numbers, true, false and null; everything else is text."""
+    if len(text) > _SHORT:
+        return text
     if text in _CONSTANTS:
         return _CONSTANTS[text]
-    if len(text) <= _MAX_NUMBER and _NUMBER.fullmatch(text):
+    if text[0] in "+-0123456789" and len(text) <= _MAX_NUMBER and _NUMBER.fullmatch(text):
         return float(text) if "." in text else int(text)
-    return shared(text)
+    return intern(text)
 
 
 def as_written(text: str) -> str | None:
     """Return a plain scalar as text; null means not given."""
-    return None if text in _NULL else shared(text)
+    if len(text) > _SHORT:
+        return text
+    return None if text in _NULL else intern(text)
 
 
 def shared(text: str) -> str:
-    """`text`, kept once however many skills have it: licences, versions and tags repeat."""
-    return intern(text) if len(text) <= 32 else text
+    """Intern `text`: licences, versions and tags repeat."""
+    return intern(text) if len(text) <= _SHORT else text

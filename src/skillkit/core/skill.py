@@ -1,4 +1,4 @@
-"""Tier 2: a skill whose instructions are read when they are asked for."""
+"""Tier 2: a skill whose instructions are read on access."""
 
 import hashlib
 from pathlib import Path
@@ -10,7 +10,7 @@ from skillkit.core.exceptions import ContentLoadError
 from skillkit.core.header import split
 from skillkit.core.models import SkillMetadata
 from skillkit.core.parser import SkillParser
-from skillkit.core.processors import Surroundings, render
+from skillkit.core.processors import RenderContext, render
 from skillkit.core.sources import project_root
 from skillkit.core.threads import in_thread
 
@@ -25,7 +25,7 @@ class InstructionsFile(NamedTuple):
 
 
 def read_document(skill: SkillMetadata, valid: Stamp | None = None) -> InstructionsFile:
-    """The body of a skill without its header.
+    """Read the body of a skill without its header.
 
     The header is checked again unless the file is still in the state `valid`: instructions of a
     file that has become invalid are not handed out.
@@ -47,7 +47,7 @@ def read_document(skill: SkillMetadata, valid: Stamp | None = None) -> Instructi
 
 
 class Skill:
-    """A skill and the folder that its instructions speak of; they are read from the disk when asked for."""
+    """A skill and its base directory; the instructions are read from disk on access."""
 
     def __init__(self, metadata: SkillMetadata, base_directory: Path) -> None:
         self.metadata = metadata
@@ -65,15 +65,15 @@ class Skill:
 
     @property
     def content(self) -> str:
-        """The instructions as they are on disk now, without the header; one object while they are equal."""
+        """The current instructions without the header; the same object while they are equal."""
         kept, text = vars(self).get("content"), read_document(self.metadata).body
         if text != kept:
             vars(self)["content"] = kept = text
         return kept
 
     def invoke(self, arguments: str | None = "") -> str:
-        """The instructions, ready for a model."""
-        around = Surroundings.of(self.metadata, project_root())
+        """Render the instructions for a model."""
+        around = RenderContext.of(self.metadata, project_root())
         return render(self.content, self.base_directory, arguments, self.metadata.name, around)
 
     async def ainvoke(self, arguments: str | None = "") -> str:

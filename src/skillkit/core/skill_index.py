@@ -13,12 +13,12 @@ from skillkit.core.text import shown
 _MAX_NAMED = 20
 
 
-class NameTaken(NamedTuple):
-    """The outcome for a skill whose name another one already has."""
+class NameConflict(NamedTuple):
+    """Result of adding a skill whose name is already in use."""
 
     winner: SkillMetadata
     address: str
-    """The qualified name that finds the one that came too late."""
+    """The qualified name of the shadowed skill."""
 
 
 class SkillIndex:
@@ -29,7 +29,7 @@ class SkillIndex:
         self._sorted: list[SkillMetadata] | None = None
         """The winners, sorted, until one comes or goes: a request asks for all of them."""
         self._listed: list[SkillMetadata] | None = None
-        """Those of them that a model may be told of."""
+        """The winners that may be offered to a model."""
         self._by_source: dict[str, dict[str, SkillMetadata]] = {}
         self._shadowed: dict[str, SkillMetadata] = {}
         self.skipped: dict[str, str] = {}
@@ -47,13 +47,13 @@ class SkillIndex:
 
     @property
     def listed(self) -> list[SkillMetadata]:
-        """The winners that a model may be told of, as far as their headers say; not to be changed."""
+        """The winners whose headers allow offering them to a model; do not mutate."""
         if self._listed is None:
             self._listed = [skill for skill in self if not skill.disable_model_invocation]
         return self._listed
 
-    def add(self, skill: SkillMetadata) -> NameTaken | None:
-        """Take in `skill`; return who keeps its name, if another skill has it already."""
+    def add(self, skill: SkillMetadata) -> NameConflict | None:
+        """Add `skill`; return the conflict if another skill already has its name."""
         name = skill.canonical_name
         self._sorted = self._listed = None
         winner = self._by_name.setdefault(name, skill)
@@ -65,21 +65,21 @@ class SkillIndex:
             return None
         address = skill.qualified_name
         if of_source.setdefault(name, skill) is not skill:
-            # Two of one name in one source: the later one answers to its folder. No name has a '/'.
+            # Two of one name in one source: the later one is addressed by its folder. No name has a '/'.
             folder = _shortest_free(skill.base_dir.parts, of_source)
             of_source[folder] = skill
             address = f"{skill.source_label}:{folder}"
         self._shadowed[address] = skill
-        return NameTaken(winner, address)
+        return NameConflict(winner, address)
 
-    def promote(self, address: str) -> NameTaken:
-        """Give the shadowed skill at `address` its name; return who has it now and where the other is."""
+    def promote(self, address: str) -> NameConflict:
+        """Give the shadowed skill at `address` its name; return the new conflict."""
         skill = self._shadowed.pop(address)
         self._sorted = self._listed = None
         loser = self._by_name[skill.canonical_name]
         self._by_name[skill.canonical_name] = skill
         self._shadowed[loser.qualified_name] = loser
-        return NameTaken(skill, loser.qualified_name)
+        return NameConflict(skill, loser.qualified_name)
 
     @property
     def by_name(self) -> Mapping[str, SkillMetadata]:
@@ -91,17 +91,17 @@ class SkillIndex:
 
     @property
     def shadowed(self) -> dict[str, SkillMetadata]:
-        """Skills whose name belongs to another one, by the qualified name that finds them."""
+        """Shadowed skills by qualified name."""
         return dict(self._shadowed)
 
     @property
     def everything(self) -> dict[str, SkillMetadata]:
-        """All skills, each by a qualified name that finds exactly this one."""
+        """All skills, each by a unique qualified name."""
         return {skill.qualified_name: skill for skill in self} | self._shadowed
 
     def find(self, name: str) -> SkillMetadata | None:
         if ":" in name:
-            # First, so that no skill can take the address of another one by calling itself so.
+            # First, so that no skill can take the address of another one by its name.
             label, _, rest = name.partition(":")
             of_source = self._by_source.get(label, {})
             if (skill := of_source.get(rest) or of_source.get(canonical_name(rest))) is not None:
@@ -109,7 +109,7 @@ class SkillIndex:
         return self._by_name.get(name) or self._by_name.get(canonical_name(name))
 
     def get(self, name: str) -> SkillMetadata:
-        """The skill of that name, canonical or qualified; raises SkillNotFoundError with near misses."""
+        """Return the skill of that name, canonical or qualified; raise SkillNotFoundError with near names."""
         try:
             skill = self.find(name)
         except TypeError as error:
@@ -136,7 +136,7 @@ class SkillIndex:
 
 
 def _shortest_free(parts: tuple[str, ...], taken: dict[str, SkillMetadata]) -> str:
-    """As many of the last folders in a path as it takes to be told from the others."""
+    """Return as many trailing folders of a path as make it unique."""
     folders = ("/".join(parts[-count:]) for count in range(2, len(parts) + 1))
     return next((folder for folder in folders if folder not in taken), "/".join(parts))
 

@@ -1,4 +1,4 @@
-"""Which folders are searched, and which wins when two of them have a skill of the same name."""
+"""Folders that are searched, and their precedence when two have a skill of the same name."""
 
 import logging
 import os
@@ -29,7 +29,7 @@ BUNDLED = real_path(Path(__file__)).parent.parent / "bundled"
 
 
 class DefaultFolder(NamedTuple):
-    """A place where skills are looked for without being told."""
+    """A default folder of skills."""
 
     label: str
     source_type: SourceType
@@ -50,7 +50,7 @@ MORE = (
 
 
 def project_root() -> Path:
-    """The folder of the repository that we are in; outside of one, the folder that we are in."""
+    """Return the root of the current repository; outside of one, the working folder."""
     here = Path.cwd()
     return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
 
@@ -66,7 +66,7 @@ def build_sources(
     bundled: bool = False,
     packages: bool | Sequence[str] = False,
 ) -> list[SkillSource]:
-    """The sources by precedence; two of equal priority keep the order they were given in."""
+    """Return the sources by precedence; those of equal priority keep their order."""
     sources = (
         [
             *_named(project_skill_dir, "project_skill_dir", PROJECT),
@@ -96,7 +96,7 @@ def build_sources(
 
 
 def _named(folder: Folder | None, parameter: str, default: DefaultFolder) -> list[SkillSource]:
-    """None means the default if it is there, an empty text means no, a path must exist."""
+    """None means the default if it exists, an empty string means none, a path must exist."""
     if folder is None:
         return _default(default)
     if folder == "":
@@ -106,7 +106,7 @@ def _named(folder: Folder | None, parameter: str, default: DefaultFolder) -> lis
 
 
 def _default(default: DefaultFolder) -> list[SkillSource]:
-    # os.path: without a home folder, or with one that cannot be entered, there is simply nothing there.
+    # os.path: a home folder that is missing or inaccessible has no skills.
     path = agent_home() / "skills" if default is INSTALLED else _own(default.path)
     if not os.path.isdir(path):
         return []
@@ -118,11 +118,11 @@ def _own(path: str) -> Path:
 
 
 def _in_parents(defaults: Sequence[DefaultFolder]) -> Iterator[SkillSource]:
-    """The same folders of each parent up to the root of the repository, the nearest first."""
+    """Return the same folders of each parent up to the root of the repository, the nearest first."""
     here, root = Path.cwd(), project_root()
     for folder in here.parents[: len(here.parts) - len(root.parts)]:
         if folder == user_home():
-            return  # what is there is the user's own
+            return  # its content is the user's own
         for default in defaults:
             if os.path.isdir(path := folder / default.path):
                 yield SkillSource(default.source_type, real_path(path), default.priority, label=default.label)
@@ -172,7 +172,7 @@ def _custom(
 
 
 def _several(folders: Folder | Iterable[Folder]) -> list[Folder]:
-    """A list of folders; one folder alone is a list of one."""
+    """Return a list of folders; a single folder is a list of one."""
     return [folders] if isinstance(folders, (str, Path)) else list(folders)
 
 
@@ -189,7 +189,7 @@ def _existing(folder: Folder, parameter: str) -> Path:
 
 
 def _distinct_labels(sources: list[SkillSource]) -> list[SkillSource]:
-    """`sources` with `-2`, `-3` … behind a label that is taken, so that `label:skill` is one skill."""
+    """Append `-2`, `-3` … to duplicate labels of `sources`, so that `label:skill` is one skill."""
     taken: dict[str, int] = {}
     distinct = []
     for source in sources:

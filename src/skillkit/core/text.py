@@ -1,4 +1,4 @@
-"""Characters a person cannot see, and text made safe to show."""
+"""Hidden characters, and text made safe to show."""
 
 import re
 from collections.abc import Iterator
@@ -22,19 +22,19 @@ HIDDEN_OR_LAYOUT = re.compile(f"[{_CONTROLS}\t\n{_HIDDEN}]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _EMOJI = "\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff"
 _IN_EMOJI = re.compile(f"(?<=[{_EMOJI}])\ufe0f?(?:\u200d(?=[{_EMOJI}]))?|(?<=[0-9#*])\ufe0f(?=\u20e3)")
-"""What asks for the colourful form of a character, and what joins several into one picture."""
+"""The emoji variation selector and the zero-width joiner."""
 _SHOWN = 200
 _WHITE_SPACE = re.compile(r"\s+")
 _ASCII_CONTROLS = bytes({*range(0x20), 0x7F} - {0x09, 0x0A})
 
 
 def has_control(text: str) -> bool:
-    """Whether `text` could begin a line of its own, steer a terminal, or not be encoded at all."""
+    """Whether `text` has characters that start a line, control a terminal, or cannot be encoded."""
     return not text.isprintable() and _CONTROL.search(text) is not None
 
 
 def has_hidden(text: str) -> bool:
-    """Whether a person who looks at `text` does not see all of it; what makes up an emoji is seen."""
+    """Whether `text` has hidden characters; those that are part of an emoji are visible."""
     if not text.isascii():
         return any(True for _ in hidden_in(text))
     if text.isprintable():
@@ -44,30 +44,30 @@ def has_hidden(text: str) -> bool:
 
 
 def hidden_in(text: str) -> Iterator[re.Match[str]]:
-    """Every character that a person does not see, with its place in `text`."""
+    """Yield every hidden character with its place in `text`."""
     return HIDDEN.finditer(_IN_EMOJI.sub(lambda match: "." * len(match.group()), text))
 
 
 def strip_hidden(text: str) -> str:
-    """`text` without control, bidi, zero-width, tag and filler characters; tab and newline stay."""
+    """Remove control, bidi, zero-width, tag and filler characters from `text`; tab and newline stay."""
     return HIDDEN.sub("", text) if not text.isascii() or has_hidden(text) else text
 
 
 def one_line(text: str) -> str:
-    """`text` for a list: white space collapsed, nothing hidden."""
+    """Return `text` for a list: white space collapsed, hidden characters removed."""
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
     return _WHITE_SPACE.sub(" ", strip_hidden(_WHITE_SPACE.sub(" ", text))).strip()
 
 
 def shortened(text: str, limit: int) -> str:
-    """`text` on one line of at most `limit` characters; where something is cut, that is seen."""
+    """Return `text` on one line, truncated visibly to `limit` characters."""
     line = one_line(text)
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def cut(text: str, length: int | None) -> str:
-    """`text` in at most `length` characters, between words where that is possible, visibly."""
+    """Truncate `text` visibly to `length` characters, between words if possible."""
     if length is None or len(text) <= length:
         return text
     kept = text[: length - 1]
@@ -78,17 +78,17 @@ def cut(text: str, length: int | None) -> str:
 
 
 def escape_hidden(text: str) -> str:
-    """`text` for a terminal: what cannot be seen is spelled out, so that nothing can hide."""
+    """Escape hidden characters in `text` for a terminal."""
     return HIDDEN_OR_LAYOUT.sub(lambda match: _spelled(match.group()), text)
 
 
 def shown(text: str) -> str:
-    """`text` for a message: nothing hidden, and never as long as an attacker likes."""
+    """Return `text` for a message: escaped and truncated."""
     return escape_hidden(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)")
 
 
 def texts_in(value: object) -> Iterator[str]:
-    """Every text in a value, keys included."""
+    """Yield every string in a value, keys included."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, (list, dict)):

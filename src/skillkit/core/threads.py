@@ -11,7 +11,7 @@ _POLL = 0.05
 
 
 def in_time(work: Callable[[], T], check: Callable[[], object]) -> T:
-    """Return what `work` returns, called in a thread that nobody waits for once `check` raises."""
+    """Call `work` in a thread and return its result; the thread is abandoned once `check` raises."""
     outcome: list[T | Exception] = []
     done = Event()
 
@@ -31,7 +31,7 @@ def in_time(work: Callable[[], T], check: Callable[[], object]) -> T:
 
 
 async def in_thread(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """Return what `work` returns, called in another thread."""
+    """Call `work` in another thread and return its result."""
     import asyncio
 
     return await asyncio.to_thread(work, *arguments, **named)

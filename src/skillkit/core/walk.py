@@ -1,4 +1,4 @@
-"""The way through a folder of skills: bounded, sorted, and never round in circles."""
+"""Walk of a folder of skills: bounded, sorted, without loops."""
 
 import os
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
 
 
 class SkillFile(NamedTuple):
-    """A SKILL.md that a walk came upon."""
+    """A SKILL.md found by a walk."""
 
     path: str
     status: os.stat_result
@@ -40,7 +40,7 @@ class _Folder(NamedTuple):
 class _Listing(NamedTuple):
     folders: list[_Folder]
     other_spelling: SkillFile | None
-    """A skill.md or Skill.md where there is no SKILL.md."""
+    """A skill.md or Skill.md in a folder without SKILL.md."""
 
 
 _EMPTY = _Listing([], None)
@@ -67,7 +67,7 @@ class SkillWalk:
         self.max_folders = max_folders
         self.include_nested = include_nested
         self.diagnostics: list[Diagnostic] = []
-        """What could not be searched, complete once the walk is over."""
+        """Diagnostics about folders that could not be searched, complete once the walk is over."""
         self.links: set[str] = set()
         """The symbolic links to folders that were followed."""
         self._listed: set[tuple[int, int]] = set()
@@ -87,7 +87,7 @@ class SkillWalk:
         self._say_once(
             self._leading_above,
             "link-above",
-            "Not followed{more}: the link leads to a folder that holds the folder of skills",
+            "Not followed{more}: the link leads to a parent of the skills folder",
         )
 
     def _search(self) -> Iterator[SkillFile]:
@@ -121,14 +121,14 @@ class SkillWalk:
             stack.extend(reversed(below.folders[: self.max_folders - visited + 1]))
 
     def _is_barren(self, link: str) -> bool:
-        """Whether the search behind `link` was given up; counts one folder more."""
+        """Count one more folder behind `link`; return whether the search there was given up."""
         self._barren[link] = count = self._barren.get(link, 0) + 1
         if count == MAX_BARREN + 1:
             self._say(
                 link,
                 "folder-limit",
                 f"Stopped after {MAX_BARREN:,} folders without a skill behind this link; "
-                "let it lead to the skills themselves",
+                "link to the skills directly",
             )
         return count > MAX_BARREN
 
@@ -164,7 +164,7 @@ class SkillWalk:
                 self._say(
                     folder.path,
                     "entry-limit",
-                    f"Only the first {limit:,} entries were looked at",
+                    f"Only the first {limit:,} entries were read",
                 )
                 break
             self._entries_left -= 1
@@ -204,7 +204,7 @@ class SkillWalk:
         return leads_above
 
     def _say_once(self, paths: list[str], code: str, message: str) -> None:
-        """Say `message` of the first of `paths` by name, with the number of the others."""
+        """Report `message` for the first of `paths`, with the number of the others."""
         if paths:
             more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
             self._say(min(paths), code, message.format(more=more))
@@ -213,8 +213,8 @@ class SkillWalk:
         self.diagnostics.append(Diagnostic(Path(path), code, Severity.WARNING, message))
 
 
-class Met:
-    """The skills that a pass over several sources has come upon."""
+class SeenFolders:
+    """Folders of skills that a pass over several sources has seen."""
 
     def __init__(self) -> None:
         self.paths: set[str] = set()
@@ -225,7 +225,7 @@ class Met:
         self._folders: set[tuple[int, int]] = set()
 
     def is_new(self, found: SkillFile) -> bool:
-        """Whether the folder of `found` has not been met yet; hard links in two folders are two skills."""
+        """Whether the folder of `found` was not seen before; hard links in two folders are two skills."""
         identity = (found.status.st_dev, found.status.st_ino)
         first = self._files.setdefault(identity, found.path)
         if found.path in self.paths:
@@ -269,7 +269,7 @@ def _is_folder(entry: "os.DirEntry[str]", *, follow: bool) -> bool:
 
 
 def _identities_above(root: str) -> frozenset[tuple[int, int]]:
-    """The folders that hold `root`; empty where one cannot be looked at."""
+    """Return the parents of `root`; empty if one cannot be read."""
     try:
         return frozenset(_identity(os.fspath(folder)) for folder in Path(os.path.realpath(root)).parents)
     except OSError:

@@ -55,7 +55,7 @@ class Watcher:
                 yield_on_timeout=True,
                 debounce=200,
             )
-            # The first answer, empty or not, comes when the folders are being watched.
+            # The first result, empty or not, comes once the folders are watched.
             for changed in changes:
                 if changed or not self._ready.is_set():
                     self._call()

@@ -45,14 +45,14 @@ def load_yaml(text: str, first_line: int, text_only: frozenset[str]) -> list[Fie
 
 
 class _Builder:
-    """Turns parser events into plain data, refusing what has no business in a header."""
+    """Turns parser events into plain data, refusing YAML features that headers must not use."""
 
     def __init__(self, text: str, first_line: int, text_only: frozenset[str]) -> None:
         self._next = _EventParser(text).get_event
         self._first_line = first_line
         self._text_only = text_only
         self._repeated: list[str] = []
-        """Keys that stand twice in one mapping of the field that is being read."""
+        """Duplicate keys in one mapping of the current field."""
 
     def fields(self) -> list[Field]:
         event = self._next()

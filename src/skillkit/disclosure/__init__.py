@@ -1,4 +1,4 @@
-"""What the model sees: catalogue, envelope, budget, session memory, the neutral tools."""
+"""Disclosure of skills to a model: catalogue, envelopes, token budget, session state, neutral tools."""
 
 import warnings
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Making a skill active in a session: resolved, allowed, rendered, enveloped."""
+"""Activate a skill in a session: resolve, authorise, render and wrap it in its envelope."""
 
 import hashlib
 import logging
@@ -19,7 +19,7 @@ from skillkit.core.exceptions import (
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
-from skillkit.core.processors import Surroundings
+from skillkit.core.processors import RenderContext
 from skillkit.core.resources import Resource, ResourcePage
 from skillkit.core.sources import project_root
 from skillkit.core.text import cut, one_line
@@ -42,7 +42,7 @@ Read = TypeVar("Read")
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A skill's text in its envelope, and whether the session did not have it yet."""
+    """A skill's text in its envelope, and whether it is new to the session."""
 
     activation: Activation
     text: str
@@ -50,7 +50,7 @@ class Delivery:
 
 
 class Activator:
-    """Hands out skills to the sessions of one manager."""
+    """Delivers skills to the sessions of one manager."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Activator:
         self.max_tokens = max_tokens
 
     def usable(self, name: str, session: SkillSession, *, by_user: bool = False) -> SkillMetadata:
-        """The skill that `name` means, unless it may not be used; raises SkillRefusedError."""
+        """Return the skill called `name`; raises SkillRefusedError if it may not be used."""
         skill = self.manager.find_skill(name)
         if skill is None:
             raise SkillRefusedError("not_found", self._not_found(name))
@@ -96,7 +96,7 @@ class Activator:
         return skill
 
     def id_of(self, skill: SkillMetadata, asked: str) -> str:
-        """The id of `skill` in a session; one that is shadowed by another goes by its qualified name."""
+        """Return the id of `skill` in a session: its qualified name if another skill shadows it."""
         for address in (skill_id(skill), skill.qualified_name):
             if self.manager.find_skill(address) is skill:
                 return address
@@ -134,7 +134,7 @@ class Activator:
         return Delivery(activation, shown, fresh=activation is wanted)
 
     def page(self, name: str, path: str, offset: int, limit: int, session: SkillSession) -> ResourcePage:
-        """A page of a skill's file; raises SkillRefusedError."""
+        """Return a page of a skill's file; raises SkillRefusedError."""
 
         def read(skill: SkillMetadata, pin: Pin) -> ResourcePage:
             identity = self.id_of(skill, name)
@@ -154,7 +154,7 @@ class Activator:
             raise SkillRefusedError("not_found", f"{error}{self._near_file(name, path)}") from error
 
     def _near_file(self, name: str, path: str) -> str:
-        """A hint at files whose last part is what was asked for, or nearly."""
+        """Return a hint at files whose last path component equals or resembles the requested one."""
         try:
             paths = [resource.path for resource in self.manager.list_resources(name)]
         except SkillsUseError:
@@ -172,7 +172,8 @@ class Activator:
         *,
         by_user: bool = False,
     ) -> Read:
-        """What `read` makes of the very bytes that were judged, however often they change meanwhile."""
+        """Return the result of `read` for exactly the bytes that were judged, even if the files change
+        meanwhile."""
         found = self.manager.find_skill(name)
         for _ in range(_ATTEMPTS):
             with tree_digests.pin(found.base_dir if found is not None else Path()) as pin:
@@ -192,7 +193,7 @@ class Activator:
                 skill,
                 text,
                 lambda: self.manager.load_skill(identity).content,
-                Surroundings.of(skill, project_root(), session_id),
+                RenderContext.of(skill, project_root(), session_id),
                 session_id,
                 identity,
                 sha256 or "",
@@ -208,8 +209,8 @@ class Activator:
         return text, resources
 
     def check_size(self, identity: str, text: str) -> None:
-        """Raise SkillRefusedError if instructions are longer than the limit."""
-        # A text has at most about two tokens a character, so that short ones need not be counted.
+        """Raise SkillRefusedError if instructions exceed the limit."""
+        # A text has at most about two tokens per character: short ones need not be counted.
         if len(text) * 2 > self.max_tokens and (tokens := self.counter.count(text)) > self.max_tokens:
             raise SkillRefusedError(
                 "too_large",
@@ -241,7 +242,7 @@ _COMMAND = re.compile(r"[/$]([^\s/$]+)(?:\s+(.*))?", re.DOTALL)
 
 
 class SkillStarter:
-    """Delivers skills to sessions; says how to start one that runs as a conversation of its own."""
+    """Delivers skills to sessions, and explains how to start one that runs in a separate conversation."""
 
     def __init__(self, activator: Activator) -> None:
         self.activator = activator
@@ -253,10 +254,10 @@ class SkillStarter:
         delivered: dict[str, Delivery],
         begun: dict[str, str],
     ) -> str:
-        """`/name arguments` is the user's own order, and the one way to skills that models may not start.
+        """Start the skill named in the user's `/name arguments`; some skills can only be started this way.
 
-        Return why it cannot be done; nothing when it is done or when there is no order. What runs as a
-        conversation of its own goes into `begun`, with what to say about it.
+        Return the reason for a refusal; empty on success or without an order. A skill that runs in a separate
+        conversation is added to `begun`, with the note for the model.
         """
         command = _COMMAND.fullmatch(request) if request is not None else None
         if command is None or self.activator.manager.find_skill(command[1]) is None:
@@ -287,7 +288,7 @@ class SkillStarter:
         remarks: list[str],
         begun: dict[str, str],
     ) -> list[Match]:
-        """Make what matched active; a skill that cannot be read costs the others nothing."""
+        """Activate the matched skills; an unreadable skill does not affect the others."""
         activated = []
         for match in matched:
             identity = skill_id(match.skill)
@@ -304,7 +305,7 @@ class SkillStarter:
                     logger.warning("Matched skill '%s' cannot be used: %s", identity, refused)
                     remarks.append(notes.unusable(identity, refused.code))
                     continue
-                for earlier in unused:  # of those that only scored well, the newest stays
+                for earlier in unused:  # of those that only scored well, keep the newest
                     session.deactivate(earlier)
                     logger.info("Skill '%s' was never used and makes way for '%s'", earlier, identity)
             if match.certain:

@@ -1,4 +1,4 @@
-"""Tier 1 as the model reads it: every skill by name, described as far as the budget goes."""
+"""Tier 1 for the model: every skill by name, with as much description as the budget allows."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -12,20 +12,20 @@ from skillkit.disclosure.fence import escaped, escaped_line
 from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
 
 DEFAULT_BUDGET = 2000
-"""Tokens of a list in one of the XML styles."""
+"""Token budget of a list in one of the XML styles."""
 COMPACT_BUDGET, NAMES_BUDGET = 250, 142
-"""Tokens of a list in lines, and of one that has only names, beside which the nearest are described."""
+"""Token budget of a list in lines, and of one with names only, to which the nearest skills are added."""
 _LENGTHS = (None, 480, 240, 120)
-"""Characters of a description that are tried before its first clause."""
+"""Lengths of descriptions in characters that are tried before the first clause alone."""
 SHORTEST_CLAUSE, SHORT_CLAUSE, LONGEST_CLAUSE = 20, 20, 60
 SHORTEST_LINE, MOST_CHARACTERS = 4, 8
-"""Tokens of the shortest line, and characters of the longest token: what cannot fit is not counted."""
+"""Tokens of the shortest line, and characters of the longest token: bounds that save exact counts."""
 STEPS: tuple[int | None, ...] = (60, 120, 240, 480, None)
-"""Lengths in characters that descriptions grow through; the last is whole."""
+"""Successive lengths of descriptions in characters; None is the full text."""
 TITLE = "## Agent Skills"
 
 Rank = Callable[[SkillMetadata], int]
-"""A smaller number is cut later."""
+"""Lower ranks are truncated later."""
 
 _NEAREST_FIRST = (
     SourceType.CUSTOM,
@@ -41,8 +41,8 @@ _DISTANCE = {source: distance for distance, source in enumerate(_NEAREST_FIRST)}
 
 
 class CatalogueStyle(str, Enum):
-    """How the list is written: in lines, as XML with ids for `load_skill`, or as XML with files for agents
-    that read files themselves."""
+    """Format of the list: lines, XML with ids for `load_skill`, or XML with file locations for agents that
+    read files themselves."""
 
     COMPACT = "compact"
     ID = "id"
@@ -50,7 +50,7 @@ class CatalogueStyle(str, Enum):
 
     @property
     def budget(self) -> int:
-        """Tokens that the list may take where nothing else is said."""
+        """Default token budget of the list."""
         return COMPACT_BUDGET if self is CatalogueStyle.COMPACT else DEFAULT_BUDGET
 
 
@@ -74,14 +74,14 @@ _INTRO = {
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """A rendered list of skills and what it leaves out."""
+    """A rendered list of skills, with counts of the omitted and truncated entries."""
 
     text: str
     tokens: int
     offered: int
     listed: int
     shortened: int
-    """Listed skills whose description is cut or left out."""
+    """Listed skills whose description is truncated or omitted."""
 
     @property
     def unlisted(self) -> int:
@@ -89,7 +89,7 @@ class Catalogue:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing had to be cut, so that a search could not find more."""
+        """Whether nothing was truncated, so that a search cannot find more."""
         return not (self.unlisted or self.shortened)
 
 
@@ -97,12 +97,12 @@ NO_SKILLS = Catalogue("", 0, 0, 0, 0)
 
 
 def skill_id(skill: SkillMetadata) -> str:
-    """What a model calls a skill."""
+    """Return the id of a skill as models see it."""
     return skill.canonical_name
 
 
 def by_distance(skill: SkillMetadata) -> int:
-    """The default rank: what is nearest to the project is described longest."""
+    """Return the default rank: skills nearest to the project keep the longest descriptions."""
     return _DISTANCE[skill.source] if skill.source is not None else 0
 
 
@@ -114,18 +114,18 @@ def render_catalogue(
     counter: TokenCounter | None = None,
     rank: Rank = by_distance,
 ) -> Catalogue:
-    """The list of `skills` in at most `budget` tokens; nothing at all when there is no skill."""
+    """Render the list of `skills` within `budget` tokens; empty without skills."""
     if not skills:
         return NO_SKILLS
     style = CatalogueStyle(style)
     counter = counter or TokenEstimator()
     budget = style.budget if budget is None else budget
     ordered = sorted(skills, key=skill_id)
+    ceiling = int(budget / (1 + counter.margin))
     if style is CatalogueStyle.COMPACT:
-        return _compact(ordered, int(budget / (1 + counter.margin)), counter)
+        return _compact(ordered, ceiling, counter)
     by_rank = sorted(range(len(ordered)), key=lambda index: rank(ordered[index]))
     whole = cache(lambda index: one_line(ordered[index].description))
-    ceiling = int(budget / (1 + counter.margin))
 
     def describe(index: int, length: int | None) -> str:
         return cut(whole(index), length)
@@ -144,17 +144,17 @@ def render_catalogue(
         tokens = counter.count(text)
         if tokens <= ceiling or not shown:
             return Catalogue(text, tokens, count, len(shown), shortened)
-        # Entries priced one by one may cost a little more side by side.
+        # Entries counted separately may take a few more tokens when joined.
         spendable -= tokens - ceiling
 
 
 def entry_tokens(skill: SkillMetadata, counter: TokenCounter) -> int:
-    """Return what a skill adds to a prompt in which every skill has its line."""
+    """Return the tokens that a skill adds to a prompt that lists every skill in one line."""
     return counter.count(f"{skill_line(skill)}\n")
 
 
 def skill_line(skill: SkillMetadata, length: int = LONGEST_CLAUSE) -> str:
-    """A skill in one line: its id and the first clause of its description."""
+    """Return a skill in one line: its id and the first clause of its description."""
     return _line(skill_id(skill), skill.description, length)
 
 
@@ -162,13 +162,16 @@ def skill_line(skill: SkillMetadata, length: int = LONGEST_CLAUSE) -> str:
 def _line(identity: str, description: str, length: int) -> str:
     description = one_line(description)
     ends = (found.start() for found in _CLAUSE_END.finditer(description) if found.start() >= SHORTEST_CLAUSE)
-    clause = cut(description[: next(ends, len(description))], length)
+    return _bullet(identity, cut(description[: next(ends, len(description))], length))
+
+
+def _bullet(identity: str, text: str) -> str:
     name = escaped_line(identity)
-    return f"- {name}: {escaped(clause)}" if clause else f"- {name}"
+    return f"- {name}: {escaped(text)}" if text else f"- {name}"
 
 
 def _compact(skills: Sequence[SkillMetadata], ceiling: int, counter: TokenCounter) -> Catalogue:
-    """All skills in a line each, described as far as that fits, or all ids, or how many there are."""
+    """Render one line per skill with the descriptions that fit, else all ids, else only their number."""
     count = len(skills)
     head = f"{TITLE}\n{_INTRO[CatalogueStyle.COMPACT]}"
     for length in _LENGTHS if count <= ceiling // SHORTEST_LINE else ():
@@ -188,9 +191,7 @@ def _compact(skills: Sequence[SkillMetadata], ceiling: int, counter: TokenCounte
 
 
 def _described(skill: SkillMetadata, length: int | None) -> str:
-    description = cut(one_line(skill.description), length)
-    name = escaped_line(skill_id(skill))
-    return f"- {name}: {escaped(description)}" if description else f"- {name}"
+    return _bullet(skill_id(skill), cut(one_line(skill.description), length))
 
 
 def _entry(skill: SkillMetadata, description: str, style: CatalogueStyle) -> str:
@@ -214,7 +215,7 @@ def _framed(entries: str, remark: str, style: CatalogueStyle) -> str:
 
 
 def _remark(unlisted: int, bare: int, shortened: int) -> str:
-    """One line that says what the budget cut, and where to find it."""
+    """Return one line about the skills cut by the budget, and how to find them."""
     cuts = []
     if unlisted:
         cuts.append(f"{unlisted:,} more skills not listed")
@@ -231,12 +232,12 @@ def allot(
     describe: Callable[[int, int | None], str],
     price: Callable[[int, str], int],
 ) -> dict[int, str]:
-    """What is shown of each entry of `order`, best first, for at most `budget` tokens in all.
+    """Distribute `budget` tokens over the entries of `order`, best first; return the text of each.
 
-    `describe(entry, length)` is a description cut to `length`, `price(entry, description)` what the
-    entry costs with it. An entry that is missing from the answer does not fit even by its name. The
-    work is bounded by the budget, not by the number of entries: nothing behind the first entry that
-    does not fit is looked at.
+    `describe(entry, length)` returns a description truncated to `length`, `price(entry, description)` the
+    tokens of the entry with it. Entries whose name alone does not fit are omitted from the result. The work
+    is bounded by the budget, not by the number of entries: nothing after the first entry that does not fit is
+    examined.
     """
     shown: dict[int, str] = {}
     paid: dict[int, int] = {}

@@ -1,7 +1,7 @@
 """Commands and files inside instructions: `` !`command` ``, ```` ```! ```` blocks and `@file`.
 
-Rendering never runs or reads them. Here they are replaced by what a runner makes of them, or marked as not
-run. Only what stands in SKILL.md itself counts: a command that arguments take part in is not run.
+Rendering never runs or reads them. This module replaces them by the output of a runner, or marks them as not
+run. Only commands written in SKILL.md itself qualify: one that contains an argument is not run.
 """
 
 import re
@@ -10,19 +10,19 @@ from collections.abc import Callable
 from threading import Lock
 
 from skillkit.core.models import SkillMetadata
-from skillkit.core.processors import COMMAND, FILE, Surroundings, commands_in, files_in, replace_placeholders
+from skillkit.core.processors import COMMAND, FILE, RenderContext, commands_in, files_in, replace_placeholders
 
 RunCommand = Callable[[SkillMetadata, str], tuple[bool, str]]
 """Run a command of a skill's instructions; return whether it ran, and its output or the reason."""
 
 _MOST = 20
-"""Commands and files of one text."""
+"""Limit of commands and files per text."""
 _KEPT = 256
 _ARGUMENT = "\0"
 
 
 class InlineCommands:
-    """Fills in what commands print, once for each activation."""
+    """Replaces commands by their output, once per activation."""
 
     def __init__(self, run: RunCommand | None = None) -> None:
         self._run = run
@@ -30,7 +30,7 @@ class InlineCommands:
         self._lock = Lock()
 
     def fill(
-        self, skill: SkillMetadata, text: str, raw: Callable[[], str], around: Surroundings, *key: str
+        self, skill: SkillMetadata, text: str, raw: Callable[[], str], around: RenderContext, *key: str
     ) -> str:
         """Return `text`, rendered from `raw`, with its commands run or marked; `key` is the activation."""
         if "!`" not in text and "```!" not in text and FILE.search(text) is None:
@@ -40,7 +40,7 @@ class InlineCommands:
         if known is not None:
             return known
         written = raw()
-        filled = _Filling(skill, self._run, written, around).fill(text)
+        filled = _CommandFiller(skill, self._run, written, around).fill(text)
         with self._lock:
             self._known[(*key, text)] = filled
             while len(self._known) > _KEPT:
@@ -48,11 +48,11 @@ class InlineCommands:
         return filled
 
 
-class _Filling:
-    """One pass over one text; what a command prints is not looked at again."""
+class _CommandFiller:
+    """A single pass over one text; the output of commands is not processed again."""
 
     def __init__(
-        self, skill: SkillMetadata, run: RunCommand | None, written: str, around: Surroundings
+        self, skill: SkillMetadata, run: RunCommand | None, written: str, around: RenderContext
     ) -> None:
         self._skill = skill
         self._run = run

@@ -1,4 +1,4 @@
-"""What skills cost in tokens, tier by tier, against putting all of them into every prompt."""
+"""Token cost of skills by tier, compared with putting all of them into every prompt."""
 
 from dataclasses import dataclass
 
@@ -20,46 +20,46 @@ _SAMPLE = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class SkillCost:
-    """Tokens of one skill."""
+    """Token counts of one skill."""
 
     id: str
     tier1: int
     """Its line in the catalogue."""
     tier2: int | None
-    """Its instructions; None when they cannot be read."""
+    """Its instructions; None if unreadable."""
     tier3: int
-    """All of its text files together, should every one be read."""
+    """All of its text files together."""
     files: int
     offered: bool
-    """Whether models are told of it."""
+    """Whether the skill is offered to models."""
 
 
 @dataclass(frozen=True, slots=True)
 class CostReport:
-    """The bill for all skills."""
+    """Token counts of all skills."""
 
     skills: tuple[SkillCost, ...]
-    """Every known skill, the largest instructions first."""
+    """Every known skill, largest instructions first."""
     catalogue: int
-    """What every request pays: the catalogue under its budget."""
+    """Cost of every request: the catalogue under its budget."""
     budget: int
     listed: int
     shortened: int
-    """Listed skills whose description the budget cut or left out."""
+    """Listed skills whose description the budget truncated or omitted."""
     unlisted: int
-    """Skills on offer that the budget leaves to `search_skills`."""
+    """Offered skills that are found only with `search_skills`."""
     static: int
-    """What every request would pay with the instructions of all offered skills in the prompt."""
+    """Cost of every request with the instructions of all offered skills in the prompt."""
     counter: str
-    """Who counted: `estimate` or the name of a vocabulary."""
+    """The token counter: `estimate` or the name of a vocabulary."""
 
     @property
     def saved(self) -> float:
-        """The share of `static` that a request without skills does not pay; below 0 it costs more."""
+        """Share of `static` saved by a request without skills; negative if it costs more."""
         return 1 - self.catalogue / self.static if self.static else 0.0
 
     def to_data(self) -> dict[str, object]:
-        """For `json.dumps`."""
+        """Return the report as data for `json.dumps`."""
         return {**encode(self), "saved": round(self.saved, 4)}
 
 
@@ -70,7 +70,7 @@ def cost_report(
     style: CatalogueStyle | str = CatalogueStyle.COMPACT,
     counter: TokenCounter | None = None,
 ) -> CostReport:
-    """Read and count everything once. A file beyond 256 KiB is counted by its beginning."""
+    """Read and count all skills once. Only the first 256 KiB of a file are counted."""
     counter = counter or TokenEstimator()
     manager.ensure_discovered()
     offered = manager.offered_skills()
@@ -97,7 +97,7 @@ def _cost(manager: SkillManager, skill: SkillMetadata, offered: bool, counter: T
         tier2 = counter.count(manager.invoke_skill(name))
         resources = manager.list_resources(name)
     except SkillsUseError:
-        pass  # the skill is shown as unreadable; the bill for the others stands
+        pass  # the skill is reported as unreadable; the others are still counted
     return SkillCost(
         id=name,
         tier1=entry_tokens(skill, counter),

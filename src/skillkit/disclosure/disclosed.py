@@ -1,4 +1,4 @@
-"""What one request is given: instructions, insertions, tools, matches, the price and the choice of model."""
+"""Additions to one request: instructions, insertions, tools, matches, token counts and model choice."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -11,14 +11,14 @@ from skillkit.matching import Match
 
 @dataclass(frozen=True, slots=True)
 class TokenUse:
-    """Tokens by tier."""
+    """Token counts by tier."""
 
     catalogue: int = 0
-    """Tier 1 and what is said about it: the part of the system prompt that is always there."""
+    """Tier 1 and its introduction: the constant part of the system prompt."""
     skills: int = 0
     """Tier 2: the texts of matched and active skills."""
     note: int = 0
-    """What is said about this request alone: the skills near it."""
+    """The note on this request: nearby skills."""
     tools: int = 0
     """Names, descriptions and schemas of the tools."""
 
@@ -32,31 +32,32 @@ class TokenUse:
 
 @dataclass(frozen=True, slots=True)
 class Disclosure:
-    """What to add to a request."""
+    """The additions to a request."""
 
     instructions: str
-    """What to append to the system prompt: the same bytes in every request of a conversation."""
+    """Text to append to the system prompt: identical bytes in every request of a conversation."""
     insertions: tuple[Insertion, ...]
-    """What stands among the messages: texts of skills, each after the message of the user that brought it,
-    and last the `note`. The program's own history stays as it is."""
+    """Texts of skills to insert among the messages, each after the user message that matched it, and the
+    `note` last. The program's own history is unchanged."""
     note: str
-    """What is said about this request alone and not kept: the skills near it, what changed."""
+    """The note on this request, not kept in history: nearby skills and changes."""
     tools: tuple[Tool, ...]
     matched: tuple[Match, ...]
-    """The skills that fit this request and why, best first."""
+    """The skills that match this request, with reasons, best first."""
     left_out: tuple[Match, ...]
-    """Skills that fit too, beyond the limit."""
+    """Further matches beyond the limit."""
     active: tuple[str, ...]
-    """Ids of every skill in use, the newest last."""
+    """Ids of all active skills, the newest last."""
     candidates: tuple[Match, ...]
-    """Near skills that did not match: to ask the user about, or not described in a cut catalogue."""
+    """Nearby skills that did not match: candidates for a question to the user, or without a description in a
+    truncated catalogue."""
     notes: tuple[str, ...]
-    """What a person should know about this request."""
+    """Notices for the user about this request."""
     tokens: TokenUse
 
     @property
     def everything(self) -> str:
-        """Instructions and insertions in one text, for a program that can set nothing but a system prompt."""
+        """Return instructions and insertions as one text, for programs that can only set a system prompt."""
         return "\n\n".join(
             part for part in (self.instructions, *(each.text for each in self.insertions)) if part
         )
@@ -67,16 +68,16 @@ EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """What skills ask for; None leaves what the program has chosen."""
+    """The model and effort that skills request; None keeps the program's choice."""
 
     model: str | None = None
-    """As the author wrote it: `haiku`, or the name of a model of some service."""
+    """As written by the author: `haiku`, or a model name of some service."""
     effort: str | None = None
     """One of EFFORTS."""
 
 
 def choice_of(skills: Iterable[SkillMetadata | None]) -> ModelChoice:
-    """What the first of `skills` that asks for a model, and for an effort, asks for."""
+    """Return the first model and the first effort requested by `skills`."""
     model = effort = None
     for skill in skills:
         if skill is not None:

@@ -1,4 +1,4 @@
-"""What a tool answers: the text of a skill, marked as such, with our words around it."""
+"""Format tool results: a skill's text, marked as such, with instructions around it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ MAX_FOUND_DESCRIPTION = 300
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """One answer of a search."""
+    """One search result."""
 
     id: str
     description: str
@@ -23,9 +23,9 @@ class SearchHit:
 def skill_context(
     skill_id: str, text: str, resources: Sequence[Resource], nonce: str, *, inline: bool = False
 ) -> str:
-    """Tier 2 in its envelope; `nonce` comes from `nonce_for(text)`.
+    """Wrap tier 2 in its envelope; `nonce` comes from `nonce_for(text)`.
 
-    `inline` says of a skill that wants a conversation of its own that it is followed in this one.
+    `inline` adds that a skill with `context: fork` is followed in this conversation.
     """
     directive = _directive(text, resources, nonce, inline=inline)
     return (
@@ -37,18 +37,8 @@ def skill_context(
     )
 
 
-def is_skill_context(text: str) -> bool:
-    """Whether a result of a tool is what loading a skill answers."""
-    return text.startswith("<skill_context ")
-
-
-def is_for_model(text: str) -> bool:
-    """Whether a result of a tool is a text about skills that the model goes on from, not an answer."""
-    return text.startswith(("<skill_context ", "<skill_resource ", "<skill_search "))
-
-
 def fork_result(skill_id: str, text: str, *, unread_agent: str = "") -> str:
-    """What the conversation of a skill came to; `unread_agent` is the kind that it wanted and did not get."""
+    """Format the result of a forked skill; `unread_agent` is the unsupported agent type that it requested."""
     lacking = (
         f"The skill asks for the agent <id>{escaped_line(unread_agent)}</id>, whose definition is not read "
         "here; the general agent ran it. Tell the user so.\n"
@@ -60,13 +50,13 @@ def fork_result(skill_id: str, text: str, *, unread_agent: str = "") -> str:
 
 
 def already_active(skill_id: str) -> str:
-    """The answer to a second load: nothing is repeated."""
+    """Format the result of a repeated load: the text is not sent again."""
     said = "This skill is already active in this conversation; follow the instructions given before."
     return _status(skill_id, "already_active", said)
 
 
 def unloaded(skill_id: str) -> str:
-    """The answer to an unload: what was said before no longer counts."""
+    """Format the result of an unload: earlier instructions of the skill no longer apply."""
     said = "This skill is no longer in use; do not follow its instructions any more."
     return _status(skill_id, "unloaded", said)
 
@@ -76,12 +66,12 @@ def _status(skill_id: str, status: str, said: str) -> str:
 
 
 def error(skill_id: str, code: str, message: str) -> str:
-    """A refusal or failure as data."""
+    """Format a refusal or failure as data."""
     return f'<skill_context id="{attribute(skill_id)}">{error_element(code, message)}</skill_context>'
 
 
 def resource_page(skill_id: str, page: ResourcePage) -> str:
-    """A page of a file; a binary file is described only."""
+    """Format a page of a file; a binary file is only described."""
     facts = f'id="{attribute(skill_id)}" path="{attribute(page.path)}" size="{page.size}"'
     facts += f' media_type="{attribute(page.media_type)}"'
     if page.text is None:
@@ -96,7 +86,7 @@ def resource_page(skill_id: str, page: ResourcePage) -> str:
 
 
 def search_result(query: str, found: Sequence[SearchHit]) -> str:
-    """Skills that a search found, best first."""
+    """Format search results, best first."""
     opening = f'<skill_search query="{attribute(cut(one_line(query), 200))}">'
     if not found:
         return f"{opening}No skill matches. Try other words, or go on without a skill.</skill_search>"

@@ -1,4 +1,4 @@
-"""Errors of disclosure that the core has no name for."""
+"""Errors specific to disclosure."""
 
 from skillkit.core.exceptions import SkillsUseError
 
@@ -8,7 +8,7 @@ class SessionDataError(SkillsUseError):
 
 
 class SkillRefusedError(SkillsUseError):
-    """A skill is not handed out now; the code is what a tool answers."""
+    """Raised when a skill is refused; `code` is the error code of the tool result."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)

@@ -1,8 +1,4 @@
-"""Files of the project that a conversation is about: a skill with `paths` counts while one of them fits.
-
-They are given by the program (`SkillSession.add_files`), or named in the conversation: by the user, or by the
-model, in its words and in the arguments of its calls.
-"""
+"""Project files that a conversation is about: a skill with `paths` is offered while one of them matches."""
 
 import os
 import re
@@ -16,7 +12,8 @@ from skillkit.disclosure.messages import Messages, as_messages, call_texts, role
 from skillkit.disclosure.session import SkillSession
 
 MAX_READ = 64 * 1024
-"""Characters of a request that are searched for names, from its end; what was said before is remembered."""
+"""Characters at the end of a request that are searched for file names; names from earlier requests are
+kept."""
 _WORD = re.compile(r"[^\s\"'`<>|(){}\[\],;*]{2,512}")
 _LINE = re.compile(r"(?::\d+){1,2}(?:-\d+)?$|#L\d+(?:-L?\d+)?$")
 _LIKE_FILE = re.compile(r"[^/]*\.[A-Za-z][A-Za-z0-9_-]{0,15}|\.[\w.-]+|(?:[A-Z][a-z]+|make|just)file")
@@ -25,9 +22,9 @@ _LIKE_FILE = re.compile(r"[^/]*\.[A-Za-z][A-Za-z0-9_-]{0,15}|\.[\w.-]+|(?:[A-Z][
 def note_files(
     messages: Messages, session: SkillSession, project: Path, names_files: Callable[[str, SkillSession], bool]
 ) -> None:
-    """Remember the files that `messages` name, and those that the program's user has named.
+    """Remember the files named by `messages` and by the program's user.
 
-    `names_files` says of a tool's name whether its arguments count.
+    `names_files` decides by a tool's name whether its arguments are searched.
     """
     texts = _newest_texts(messages, lambda tool: names_files(tool, session))
     words = [word for text in texts for word in named_files(text)]
@@ -35,7 +32,7 @@ def note_files(
 
 
 def named_files(text: str) -> Iterator[str]:
-    """The words of a text that look like the name of a file."""
+    """Yield the words of a text that look like file names."""
     for word in _WORD.findall(text):
         name = _LINE.sub("", word.lstrip("@").rstrip(".:!?"))
         if "://" not in name and ("/" in name.strip("/") or _LIKE_FILE.fullmatch(name)):
@@ -43,7 +40,7 @@ def named_files(text: str) -> Iterator[str]:
 
 
 def counts(skill: SkillMetadata, session: SkillSession, project: Path) -> bool:
-    """Whether a skill has no `paths`, or a file that fits them is in play."""
+    """Return whether a skill has no `paths`, or one of the files in play matches them."""
     if not skill.paths:
         return True
     return any(_fits(skill.paths, name, project) for name in session.files)
@@ -52,12 +49,12 @@ def counts(skill: SkillMetadata, session: SkillSession, project: Path) -> bool:
 def _fits(patterns: tuple[str, ...], name: str, project: Path) -> bool:
     if matches_any(patterns, name):
         return True
-    # Somebody who says `app.ts` need not say in which folder; unless that very file is another one.
+    # A user may write `app.ts` without its folder, unless a file of that exact name exists.
     return matches_any(patterns, name, partial=True) and not os.path.lexists(project / name)
 
 
 def _newest_texts(messages: Messages, counts_tool: Callable[[str], bool]) -> Iterator[str]:
-    """What user and model said and asked for, the newest first, up to a limit."""
+    """Yield texts and tool arguments of the conversation, newest first, up to a limit."""
     left = MAX_READ
     for message in reversed(as_messages(messages)):
         said = user_text(message) if role_of(message) == "user" else ""

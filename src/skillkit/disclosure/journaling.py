@@ -1,4 +1,4 @@
-"""What disclosure writes into the journal: matches, activations, tokens, calls of tools."""
+"""Journal events of disclosure: matches, activations, tokens and tool calls."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from skillkit.disclosure.tools import Tool, ToolSource
 from skillkit.matching import Match
 
 WRITE_OFFER_AGAIN = 30 * 86_400.0
-"""Seconds; well below the time that a journal keeps."""
+"""Seconds after which an unchanged offer is recorded again; well below the retention of a journal."""
 _MAX_OFFERS = 256
 _IDS_OF_EVENT = 400
 
@@ -33,9 +33,9 @@ def match_event(
     *,
     line: float | None,
 ) -> Event:
-    """Return what became of a request, with the scores and reasons of that moment.
+    """Return the event for a request, with its scores and reasons.
 
-    `request` is what may be kept of its text.
+    `request` is the part of its text that may be recorded.
     """
     return Event(
         Kind.MATCHED,
@@ -51,14 +51,14 @@ def match_event(
 
 
 class OfferLog:
-    """Writes down what requests can choose from: once for each offer, and now and then again, because the
-    oldest events of a journal go."""
+    """Records the offer of requests: once per offer, and again at intervals, because a journal drops its
+    oldest events."""
 
     def __init__(self) -> None:
         self._written: dict[str, float] = {}
 
     def news(self, offer: Offer, manager: SkillManager) -> list[Event]:
-        """Return the events about an offer that was not written down yet."""
+        """Return the events for an offer that is not yet recorded."""
         now = time.time()
         if now - self._written.get(offer.digest, 0.0) < WRITE_OFFER_AGAIN:
             return []
@@ -95,19 +95,19 @@ def _why_not_offered(skill: SkillMetadata, offer: Offer, manager: SkillManager) 
 
 
 def activation_event(delivery: Delivery, tokens: int) -> Event:
-    """Return that a skill came into use, and what that costs."""
+    """Return the event for an activated skill and its tokens."""
     activation = delivery.activation
     data: dict[str, Json] = {"origin": activation.origin.value, "tokens": tokens}
     return Event(Kind.ACTIVATED, activation.skill_id, activation.digest, data)
 
 
 def token_event(tokens: TokenUse) -> Event:
-    """Return what skills added to a request, by part."""
+    """Return the event for the tokens that skills added to a request, by part."""
     return Event(Kind.TOKENS, data={**tokens.to_data()})
 
 
-class Journaled(WrappedTools):
-    """Writes down the calls of tools that say what they are, and where in the conversation each belongs."""
+class JournaledTools(WrappedTools):
+    """Records calls of tools that have a journal event kind, with their turn."""
 
     def __init__(self, source: ToolSource, journal: Writer) -> None:
         super().__init__(source)
@@ -134,7 +134,7 @@ def _call_event(
     kind = tool.event or Kind.UNKNOWN
     data: dict[str, Json] = {"origin": "model", "duration_ms": round(seconds * 1000, 3)}
     failed = isinstance(answer, ToolResult) and answer.failed
-    if tool.skill:  # its code ran, whatever became of it
+    if tool.skill:  # its code ran, whatever the result
         data["tool"] = tool.name
         data["failed"] = failed or (isinstance(answer, Mapping) and answer.get("success") is False)
         return Event(kind, tool.skill, session.digest_of(tool.skill), data)

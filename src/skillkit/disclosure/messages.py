@@ -1,4 +1,4 @@
-"""Reading the messages of any framework: strings, mappings, or objects with a role and text or content."""
+"""Read the messages of any framework: strings, mappings, or objects with a role and text or content."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypedDict
@@ -7,26 +7,26 @@ Messages = str | Sequence[object]
 
 
 class View(TypedDict, total=False):
-    """How much of a conversation the messages of a request are; unless said, its newest ones."""
+    """The part of a conversation that a request's messages contain; by default the newest messages."""
 
     whole_history: bool
-    """They are all that the model will see: the text of a skill that was loaded by a tool call and has since
-    been compacted away is put back."""
+    """The messages are all that the model will see: the text of a skill that was loaded by a tool call and
+    has since been compacted away is inserted again."""
     elsewhere: bool
-    """Earlier ones are kept where they cannot be seen, and with them the texts that were put among them."""
+    """Earlier messages are stored out of sight, together with the texts inserted among them."""
 
 
 INSERTED = ("<skill_context ", "<skill_note>")
-"""How the texts begin that disclosure puts among the messages."""
+"""Prefixes of the texts that disclosure inserts among the messages."""
 
 
 def as_messages(messages: Messages) -> list[object]:
-    """One message or many, as a list; a string is what the user said."""
+    """Return one or more messages as a list; a string is a user message."""
     return [messages] if isinstance(messages, str) else list(messages)
 
 
 def role_of(message: object) -> str:
-    """`user`, `assistant`, `system` or `tool`; a bare string is the user's."""
+    """Return `user`, `assistant`, `system` or `tool`; a bare string is a user message."""
     if isinstance(message, str):
         return "user"
     role = _field(message, "role", "type")
@@ -35,20 +35,20 @@ def role_of(message: object) -> str:
 
 
 def text_of(message: object) -> str:
-    """All text of a message, results of tools included."""
+    """Return all text of a message, including tool results."""
     return "\n".join(_texts(message))
 
 
 def latest_user_text(messages: Messages) -> str | None:
-    """What the user asked last, or None when there is no such message.
+    """Return the user's last message, or None.
 
-    Results of tools that a provider files under the user are not what the user said.
+    Tool results that a provider stores with role `user` do not count.
     """
     return next((said for message in reversed(as_messages(messages)) if (said := user_text(message))), None)
 
 
 def user_text(message: object) -> str:
-    """What the user said in a message; empty when it is somebody else's, or one of our insertions."""
+    """Return the user's text in a message; empty for other roles and for inserted texts."""
     if role_of(message) != "user":
         return ""
     said = (text for text in _texts(message, results=False) if not text.startswith(INSERTED))
@@ -56,7 +56,7 @@ def user_text(message: object) -> str:
 
 
 def call_texts(message: object, counts: Callable[[str], bool]) -> Iterable[str]:
-    """What the calls in a message were given, of tools whose name `counts`."""
+    """Yield the arguments of the tool calls in a message, for tools whose name satisfies `counts`."""
     for part in _parts(message):
         function = _field(part, "function")
         called = part if function is None else function
@@ -66,7 +66,7 @@ def call_texts(message: object, counts: Callable[[str], bool]) -> Iterable[str]:
 
 
 def _parts(message: object) -> Iterable[object]:
-    """A message, and what it is made of."""
+    """Yield a message and its content parts."""
     yield message
     for name in ("content", "contents", "parts", "tool_calls"):
         inner = None if isinstance(message, str) else _field(message, name)

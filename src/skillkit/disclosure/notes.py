@@ -1,4 +1,4 @@
-"""What a request is told about its skills, in our words: names stand in tags that they cannot close."""
+"""Notes about skills in a request; names are enclosed in tags that they cannot close."""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -10,17 +10,18 @@ from skillkit.matching import Match
 REVIEW = "No skill matched this request by itself. Review the whole list before you answer without one."
 _NAMED = 5
 _IN_FULL = 5
-"""Nearest skills that keep their whole line."""
+"""Nearest skills that keep their full line."""
 
 
 def wrapped(*parts: str) -> str:
-    """What is said about one request, marked as ours; nothing when there is nothing to say."""
+    """Wrap the notes on one request in our markup; empty without notes."""
     text = "\n\n".join(part for part in parts if part)
     return f"<skill_note>\n{text}\n</skill_note>" if text else ""
 
 
 def changed(listed: Collection[str], offered: Sequence[SkillMetadata]) -> str:
-    """The offer is another one than the conversation was shown; nothing when it is the same."""
+    """Describe how the offer differs from the catalogue that the conversation was shown; empty if
+    unchanged."""
     now = {skill_id(skill): skill for skill in offered}
     new = [skill_line(skill) for identity, skill in now.items() if identity not in listed]
     gone = [identity for identity in listed if identity not in now]
@@ -34,18 +35,18 @@ def changed(listed: Collection[str], offered: Sequence[SkillMetadata]) -> str:
 
 
 def left_out(limit: int, matches: Sequence[Match]) -> str:
-    """The cap has cut."""
+    """Report matches beyond the limit."""
     names = _named([skill_id(match.skill) for match in matches])
     return f"Also matching, left out by the limit of {limit} a request: {names}. load_skill loads them."
 
 
 def put_aside(ids: Sequence[str]) -> str:
-    """A long conversation had more active skills than it may carry."""
+    """Report active skills that were deactivated because the conversation exceeds its limit."""
     return f"Put aside to make space: {_named(ids)}. load_skill brings a skill back."
 
 
 def unusable(identity: str, code: str) -> str:
-    """A skill matched and could not be delivered."""
+    """Report a matched skill that could not be delivered."""
     said = f"Skill {_named([identity])} cannot be used: {code}."
     if code == "too_large":
         said += " Read it page by page: read_skill_resource with path SKILL.md."
@@ -53,12 +54,12 @@ def unusable(identity: str, code: str) -> str:
 
 
 def withdrawn(identity: str, code: str) -> str:
-    """A skill that was active may not be used any more."""
+    """Report an active skill that may no longer be used."""
     return f"Skill {_named([identity])} is no longer available ({code}); do not follow it any more."
 
 
 def runs_alone(identity: str) -> str:
-    """A skill matched that runs as a conversation of its own."""
+    """Report a matched skill that runs in a separate conversation."""
     return (
         f"Skill {_named([identity])} fits and runs as a conversation of its own, which sees nothing of this "
         "one: load_skill starts it, with all that it has to know in `arguments`, and returns its result."
@@ -66,14 +67,14 @@ def runs_alone(identity: str) -> str:
 
 
 def ordered(identity: str, arguments: str) -> str:
-    """The user named a skill that runs as a conversation of its own."""
+    """Report a skill that the user named and that runs in a separate conversation."""
     given = f"<arguments>{escaped_line(arguments)}</arguments>" if arguments else "no arguments"
     return f"The user orders the skill {_named([identity])}: call load_skill with this id and {given}."
 
 
 def nearby(matches: Sequence[Match], count: Callable[[str], int], budget: int) -> str:
-    """The skills nearest to a request, in lines, as many as `budget` tokens hold: where not all fit, those
-    behind the first few have shorter lines, since a skill in sight is worth more than half a clause."""
+    """List the skills nearest to a request, one per line, within `budget` tokens. If not all fit, lines after
+    the first few are shortened: one more listed skill is worth more than half a clause."""
     head = "Perhaps useful for this request; load_skill loads them:"
     left = budget - count(head)
     lines = [skill_line(match.skill) for match in matches]
@@ -92,12 +93,12 @@ def nearby(matches: Sequence[Match], count: Callable[[str], int], budget: int) -
 
 
 def show_all(shown: Catalogue, in_full: Catalogue) -> str:
-    """A request to review the list; with the longer list, when the catalogue had to cut."""
+    """Ask the model to review the catalogue; include the longer catalogue if the first was truncated."""
     return REVIEW if shown.complete else f"{REVIEW}\n\n{in_full.text}"
 
 
 def ask_user(candidates: Sequence[Match]) -> str:
-    """A request to ask which of the nearest skills is meant, or whether one is wanted at all."""
+    """Ask the model to ask the user which of the nearest skills is meant, if any."""
     if not candidates:
         return (
             "No skill matched this request, and none is near. If a skill of the list could help, ask the "

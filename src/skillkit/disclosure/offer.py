@@ -1,4 +1,4 @@
-"""What a manager offers to models at this moment, and which of it fits a request."""
+"""The skills a manager currently offers to models, and those that match a request."""
 
 import hashlib
 import os
@@ -26,9 +26,9 @@ from skillkit.disclosure.tokens import TokenCounter
 from skillkit.matching import Match
 
 NEAREST = 20
-"""Skills that are named with a request, and written into the journal, beside those that matched."""
+"""Limit of nearby skills that are named with a request and journaled, besides the matches."""
 RANKED = NEAREST + 8
-"""Asked of the matcher, so that active skills and copies of one another leave enough to name."""
+"""Number of results requested from the matcher: enough candidates remain after active skills and copies."""
 _WORTH_NAMING, _USUAL_SIZE = 0.004, 100
 
 
@@ -40,25 +40,25 @@ class Offer:
     ids: tuple[str, ...]
     catalogue: Catalogue
     digest: str
-    """Of everything the catalogue depends on."""
+    """Digest of all inputs of the catalogue."""
     library: tuple[SkillMetadata, ...] = ()
-    """These skills and those that wait for files that fit their `paths`."""
+    """The offered skills and those waiting for files that match their `paths`."""
     waiting: frozenset[str] = frozenset()
-    """The ids of those that wait."""
+    """Ids of the skills waiting for files."""
     _present: frozenset[str] = frozenset()
 
     def admits(self, skill: SkillMetadata) -> bool:
-        """Whether a skill is on offer: one that a matcher found for somebody else at the same time is not."""
+        """Return whether a skill is on offer; a shared matcher may return skills of another conversation."""
         return skill_id(skill) in self._present
 
 
 NO_OFFER = Offer((), (), NO_SKILLS, "")
 _PARTS = 64
-"""Offers without some of the skills that wait for files, which are remembered."""
+"""Number of cached offers that omit some of the skills waiting for files."""
 
 
 class Offers:
-    """Watches one manager; the same object comes back as long as nothing has changed."""
+    """Tracks one manager's offer; returns the same object until something changes."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Offers:
         rank: Rank = by_distance,
         names_files: Callable[[str, SkillSession], bool],
     ) -> None:
-        """`names_files` says whether the arguments of a tool name files that skills with `paths` wait for."""
+        """`names_files` decides whether the arguments of a tool name files for skills with `paths`."""
         self.manager = manager
         self.counter = counter
         self.budget = budget
@@ -84,10 +84,10 @@ class Offers:
         self._lock = RLock()
 
     def current(self, session: SkillSession | None = None, messages: Messages | None = None) -> Offer:
-        """What is offered now; a manager that was never filled is filled first.
+        """Return the current offer; an unfilled manager is filled first.
 
-        To a `session`, skills with `paths` are offered while a file that fits is in play; the files that
-        `messages` name are.
+        For a `session`, skills with `paths` are offered while a file in play matches them; files named by
+        `messages` are in play.
         """
         with self._lock:
             self.manager.ensure_discovered()
@@ -117,7 +117,7 @@ class Offers:
         return known
 
     def in_full(self, budget: int | None = None) -> Catalogue:
-        """The current offer as XML, under this budget, the one that was chosen or the usual one."""
+        """Return the current offer as XML, under this budget, the configured one or the default."""
         style = CatalogueStyle.ID if self.style is CatalogueStyle.COMPACT else self.style
         chosen = self.budget if budget is None else budget
         return self._rendered(self.current().skills, chosen, style)
@@ -152,32 +152,32 @@ class Offers:
 
 
 class Matcher(Protocol):
-    """What disclosure needs of `skillkit.matching.SkillMatcher`, or of another engine in its place."""
+    """The part of `skillkit.matching.SkillMatcher` that disclosure uses; other engines may implement it."""
 
     def update(self, skills: Iterable[SkillMetadata]) -> None:
-        """Make the library exactly these skills."""
+        """Replace the library by exactly these skills."""
 
     def match(self, request: str, limit: int | None = None) -> Sequence[Match]:
-        """The skills that fit, best first; empty when none does."""
+        """Return the matching skills, best first; empty if none matches."""
 
     def rank(self, request: str, limit: int = 10) -> Sequence[Match]:
-        """The nearest skills, whether or not they are near enough to match."""
+        """Return the nearest skills, whether or not they match."""
 
 
 def worth_naming(skills: int) -> float:
-    """The confidence below which a skill is not even named, in a library of so many.
+    """Return the minimum confidence for naming a skill, in a library of `skills` skills.
 
-    The line rises with the library, and with it a skill that is as near as before has less confidence.
+    The threshold rises with the library, and an equally near skill has less confidence in a larger one.
     """
     return _WORTH_NAMING * float((_USUAL_SIZE / max(skills, _USUAL_SIZE)) ** 0.25)
 
 
 def nearest(ranked: Iterable[Match], active: Iterable[SkillMetadata], floor: float) -> list[Match]:
-    """Return what is worth a line of what a matcher ranked, beside the skills in use."""
+    """Return the ranked matches worth naming, without active skills."""
     said = {skill.description for skill in active}
     near: list[Match] = []
     for match in ranked:
-        named = match.skill.description in said  # a copy under another name would say nothing more
+        named = match.skill.description in said  # a copy under another name adds no information
         if match.reasons and match.score >= floor and not named:
             said.add(match.skill.description)
             near.append(match)
@@ -185,20 +185,20 @@ def nearest(ranked: Iterable[Match], active: Iterable[SkillMetadata], floor: flo
 
 
 class OfferMatcher:
-    """Keeps a matcher filled with what is on offer; what is not on offer is never returned."""
+    """Keeps a matcher filled with the offered skills; other skills are never returned."""
 
     def __init__(self, matcher: Matcher | None = None) -> None:
-        """Without a `matcher`, one of words is made at the first request."""
+        """Without a `matcher`, a lexical one is created at the first request."""
         self._matcher = matcher
         self._library: tuple[SkillMetadata, ...] | None = None
         self._filling: Future[None] = Future()
         self._lock = RLock()
 
     def filled(self, offer: Offer) -> Matcher:
-        """Return the matcher, made and filled when it is first needed."""
+        """Return the matcher, created and filled on first use."""
         with self._lock:
             if self._matcher is None:
-                from skillkit.matching import SkillMatcher  # not before something is matched
+                from skillkit.matching import SkillMatcher  # imported on first use
 
                 self._matcher = SkillMatcher()
             matcher, filling = self._matcher, self._filling
@@ -206,7 +206,7 @@ class OfferMatcher:
             if not begun:
                 filling = self._filling = Future()
                 self._library = offer.library
-        if not begun:  # without the lock: an index takes its time
+        if not begun:  # without the lock: building an index is slow
             try:
                 matcher.update(offer.library)
             except BaseException as error:
@@ -219,29 +219,29 @@ class OfferMatcher:
         return matcher
 
     def match(self, request: str, offer: Offer, limit: int) -> list[Match]:
-        """Return the skills that fit, best first."""
+        """Return the matching skills, best first."""
         found = self.filled(offer).match(request, limit + len(offer.waiting))
         return [match for match in found if offer.admits(match.skill)][:limit]
 
     def rank(self, request: str, offer: Offer) -> list[Match]:
-        """Return the nearest skills, whether or not they are near enough to match."""
+        """Return the nearest skills, whether or not they match."""
         found = self.filled(offer).rank(request, RANKED + len(offer.waiting))
         return [match for match in found if offer.admits(match.skill)]
 
     def near(
         self, request: str, offer: Offer, active: Iterable[SkillMetadata], limit: int
     ) -> tuple[Match, ...]:
-        """Return the nearest skills beside those in use, as far as there is a reason to name them."""
+        """Return the nearest inactive skills that are worth naming."""
         near = nearest(self.rank(request, offer), active, worth_naming(len(offer.library)))
         return tuple(near[:limit])
 
     def line(self, offer: Offer) -> float | None:
-        """Return the score from which a skill counts as matched, where the engine has one."""
+        """Return the score threshold of a match, if the engine has one."""
         line = getattr(self.filled(offer), "threshold", None)
         return line if isinstance(line, float) else None
 
     def prepare(self, offer: Offer) -> None:
-        """Fill the matcher, and let an engine that has something to prepare do it now."""
+        """Fill the matcher, and let the engine do its own preparation."""
         prepare = getattr(self.filled(offer), "prepare", None)
         if prepare is not None:
             prepare()

@@ -1,6 +1,6 @@
-"""Where the texts of skills stand among the messages, and which of them a shortened conversation has lost.
+"""Place skill texts among the messages, and find those lost by compaction.
 
-Nothing before them is ever rewritten.
+Messages before an inserted text are never rewritten.
 """
 
 from collections import Counter
@@ -21,17 +21,17 @@ Message = TypeVar("Message")
 
 @dataclass(frozen=True, slots=True)
 class Insertion:
-    """A text that stands in a request without being in the program's own history."""
+    """A text inserted into a request; it is not part of the program's history."""
 
     place: int
-    """How many messages of the request stand before it."""
+    """Number of messages before the text."""
     text: str
     kept: bool
-    """Whether it stands in the same place in all later requests too."""
+    """Whether later requests keep the text in the same place."""
 
 
 def user_places(messages: Messages) -> dict[str, int]:
-    """The place after each message of the user, by what marks that message in any view of a conversation."""
+    """Map each user message's anchor, stable across views of a conversation, to the position after it."""
     seen: Counter[str] = Counter()
     places: dict[str, int] = {}
     for index, message in enumerate(as_messages(messages), 1):
@@ -46,11 +46,11 @@ def user_places(messages: Messages) -> dict[str, int]:
 def place_texts(
     messages: Messages, texts: Mapping[str, str], session: SkillSession, *, elsewhere: bool = False
 ) -> list[Insertion]:
-    """Where the `texts` of active skills stand among `messages`.
+    """Return insertions of the `texts` of active skills among `messages`.
 
-    A text stands after the message of the user that brought it. Where that message is gone, the text
-    moves behind the newest one; unless earlier messages are kept `elsewhere`, and the text with them. A
-    text that a program has written into its own history stands there already.
+    A text follows the user message that matched it. If that message is missing, the text moves after the
+    newest one, unless earlier messages are stored `elsewhere`, together with the text. A text that the
+    program has copied into its own history is not inserted again.
     """
     if not texts:
         return []
@@ -72,7 +72,7 @@ def place_texts(
 
 
 def place_note(messages: Messages, note: str) -> list[Insertion]:
-    """Where a `note` about this request alone stands: at the end, unless the model is to go on writing."""
+    """Return the insertion of a request's `note`: at the end, unless the model continues its own message."""
     if not note:
         return []
     listed = as_messages(messages)
@@ -82,7 +82,7 @@ def place_note(messages: Messages, note: str) -> list[Insertion]:
 
 
 def begins_turn(messages: Messages) -> bool:
-    """Whether the user spoke last, so that nothing of an answer is there yet."""
+    """Return whether the last message is the user's, so that no part of a response exists yet."""
     listed = as_messages(messages)
     return bool(listed) and bool(user_text(listed[-1]))
 
@@ -90,7 +90,7 @@ def begins_turn(messages: Messages) -> bool:
 def with_insertions(
     messages: Sequence[Message], insertions: Iterable[Insertion], make: Callable[[Insertion], Message]
 ) -> list[Message]:
-    """`messages` with the `insertions` in their places, each as the message that `make` makes of it."""
+    """Return `messages` with the `insertions` in place, each converted by `make`."""
     extended = list(messages)
     for insertion in reversed(list(insertions)):
         extended.insert(insertion.place, make(insertion))
@@ -99,21 +99,21 @@ def with_insertions(
 
 @dataclass(frozen=True, slots=True)
 class CompactionPlan:
-    """Positions in the messages, and the skills whose text is gone."""
+    """Positions in the messages, and the skills whose text is lost."""
 
     keep: tuple[int, ...]
     """Messages with the text of an active skill: summarise around them."""
     superseded: tuple[int, ...]
-    """Messages whose only skill text was replaced or put aside: these can go first."""
+    """Messages whose only skill text was superseded or set aside: drop these first."""
     missing: tuple[str, ...]
-    """Active skills whose text has no place any more: the result of the tool call that loaded it, or the
-    message of the user after which it stood, is no longer there."""
+    """Active skills whose text has lost its place: the tool result that loaded it, or the user message it
+    followed, is missing."""
 
 
 def plan_compaction(messages: Messages, session: SkillSession) -> CompactionPlan:
-    """What a compaction of `messages` must know about skills.
+    """Return the plan for a compaction of `messages` that keeps skill texts.
 
-    Text counts by the nonce of its fence, so that nothing else in a message can claim to be kept.
+    Texts are identified by the nonce of their fence, so that no other text in a message can claim to be kept.
     """
     texts = [text_of(message) for message in as_messages(messages)]
     current = {activation.nonce: activation for activation in session.active}
@@ -140,7 +140,7 @@ def plan_compaction(messages: Messages, session: SkillSession) -> CompactionPlan
 def recover(
     messages: Messages, session: SkillSession, max_active: int, remarks: list[str], *, whole_history: bool
 ) -> None:
-    """Bring back texts that a shortened conversation has lost, the ones used last first."""
+    """Restore texts lost by a compaction, most recently used first."""
     if whole_history:
         for lost in plan_compaction(messages, session).missing:
             session.bring_back(lost)
@@ -161,9 +161,9 @@ def recover(
 def texts_in_use(
     activator: Activator, session: SkillSession, delivered: dict[str, Delivery], remarks: list[str]
 ) -> dict[str, str]:
-    """Return the texts of active skills that no tool call has brought; what may no longer be used goes.
+    """Return the texts of active skills that no tool call delivered; deactivate skills no longer allowed.
 
-    `delivered` are the texts that this request has rendered already.
+    `delivered` are the texts already rendered for this request.
     """
     texts = {}
     for activation in session.active:

@@ -1,4 +1,4 @@
-"""SkillContextProvider: for each request, the skills it needs and nothing else."""
+"""SkillContextProvider: disclose to each request the skills it needs."""
 
 import asyncio
 import json
@@ -21,7 +21,13 @@ from skillkit.disclosure.commands import RunCommand
 from skillkit.disclosure.disclosed import Disclosure, ModelChoice, TokenUse, choice_of
 from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.files_in_play import named_files
-from skillkit.disclosure.journaling import Journaled, OfferLog, activation_event, match_event, token_event
+from skillkit.disclosure.journaling import (
+    JournaledTools,
+    OfferLog,
+    activation_event,
+    match_event,
+    token_event,
+)
 from skillkit.disclosure.messages import Messages, View, latest_user_text
 from skillkit.disclosure.offer import NEAREST, NO_OFFER, Matcher, Offer, OfferMatcher, Offers
 from skillkit.disclosure.placement import (
@@ -47,14 +53,14 @@ from skillkit.matching import Match
 logger = logging.getLogger(__name__)
 
 Pinned = Sequence[str] | Callable[[Requester], Sequence[str]]
-"""Skills that conversations begin with, or a function that names them by who asks."""
+"""Skills active from the first request of a conversation, or a function that returns them for a requester."""
 
 MAX_ACTIVE = 10
 FALLBACK_BUDGET = 8000
 LIST_AND_NEARBY, LEAST_NEARBY = 222, 80
-"""Tokens of the list and of the lines that name the skills nearest to a request, and of these alone."""
+"""Token budget of the list together with the lines of nearby skills, and the minimum for those lines."""
 SKILLS = "{skills}"
-"""What stands for the list of skills in a `template` of the program."""
+"""Placeholder for the list of skills in a `template`."""
 _BEYOND_LIMIT = 10
 _COUNTS = 512
 
@@ -62,8 +68,8 @@ _COUNTS = 512
 class SkillContextProvider(SkillTexts):
     """Discloses the skills of one manager to any number of conversations.
 
-    Each conversation has its own `SkillSession`; a program with only one may leave it out. Nothing is
-    read before it is needed: a manager that was never filled is filled at the first request.
+    Each conversation has its own `SkillSession`; a program with a single conversation may omit it. Nothing is
+    read before it is needed: an unfilled manager is filled at the first request.
     """
 
     def __init__(
@@ -86,10 +92,10 @@ class SkillContextProvider(SkillTexts):
         shown_files: Sequence[str] = (),
         max_instruction_tokens: int | None = None,
     ) -> None:
-        """What is None follows the environment (`SKILL_MAX_PER_REQUEST`, `SKILL_FALLBACK_MODE`,
-        `SKILL_MAX_INSTRUCTION_TOKENS`). `pinned` are in use from the first request of every conversation
-        on; `gate` holds the host's own tools to what the skills in use declare; `shown_files` are kinds of
-        files that the model looks at when a script has made one: `image/*`, `application/pdf`."""
+        """Arguments that are None follow the environment (`SKILL_MAX_PER_REQUEST`, `SKILL_FALLBACK_MODE`,
+        `SKILL_MAX_INSTRUCTION_TOKENS`). `pinned` skills are active from the first request of every
+        conversation on; `gate` restricts the host's tools to those declared by active skills; `shown_files`
+        are media types of script outputs that are passed to the model: `image/*`, `application/pdf`."""
         settings = DisclosureSettings.from_environment()
         max_skills = settings.max_skills if max_skills is None else max_skills
         if max_skills < 0:
@@ -107,7 +113,7 @@ class SkillContextProvider(SkillTexts):
         self.gate = gate
         self.shown_files = shown_files
         self.session = SkillSession()
-        """The conversation of calls that name none."""
+        """The session of calls without one."""
         limit = settings.max_instruction_tokens if max_instruction_tokens is None else max_instruction_tokens
         self._activator = Activator(manager, counter=self.counter, max_tokens=limit, run_command=run_command)
         self._starter = SkillStarter(self._activator)
@@ -122,14 +128,14 @@ class SkillContextProvider(SkillTexts):
         self._matcher = OfferMatcher(matcher)
         self._offer_log = OfferLog()
         self._count_again = lru_cache(_COUNTS)(self.counter.count)
-        """For texts that are the same in one request after the other."""
+        """Cache of texts that repeat from request to request."""
 
     def prepare(self) -> None:
-        """Search, render, index and embed now, so that the first request need not wait for it."""
+        """Discover, render, index and embed now, so that the first request does not wait for it."""
         self._matcher.prepare(self._offers.current())
 
     async def aprepare(self) -> None:
-        """`prepare` without blocking the event loop."""
+        """Call `prepare` without blocking the event loop."""
         await asyncio.to_thread(self.prepare)
 
     # For a request
@@ -137,7 +143,7 @@ class SkillContextProvider(SkillTexts):
     async def before_request(
         self, messages: Messages, session: SkillSession | None = None, **view: Unpack[View]
     ) -> Disclosure:
-        """`disclose` without blocking the event loop."""
+        """Call `disclose` without blocking the event loop."""
         return await asyncio.to_thread(self.disclose, messages, session, **view)
 
     def disclose(
@@ -148,9 +154,9 @@ class SkillContextProvider(SkillTexts):
         whole_history: bool = False,
         elsewhere: bool = False,
     ) -> Disclosure:
-        """What to add to the request that `messages` make; `whole_history` and `elsewhere` say what they are.
+        """Return the additions to the request; the keyword arguments describe `messages` (see View).
 
-        Skills that fit the user's latest message become active and stay so for the session.
+        Skills that match the user's latest message become active and remain so for the session.
         """
         session = self.session if session is None else session
         offer = self._offers.current(session, messages)
@@ -164,7 +170,7 @@ class SkillContextProvider(SkillTexts):
         delivered: dict[str, Delivery] = {}
         begun: dict[str, str] = {}
         refused = self._starter.start_ordered(request, session, delivered, begun)
-        # An order that is refused is not taken for a request that happens to have the same words.
+        # A refused order must not match as a request that happens to use the same words.
         matched, left_out = ([], []) if refused else self._match(request, offer, session, news=news)
         matched = self._starter.start_matched(matched, session, delivered, remarks, begun)
         begins = begins_turn(messages)
@@ -181,7 +187,9 @@ class SkillContextProvider(SkillTexts):
         candidates: tuple[Match, ...] = ()
         advice = ""
         if request is not None and begins:
-            candidates, advice = self._advise(request, offer, session, quiet=bool(refused or matched))
+            candidates, advice = self._suggest(request, offer, session, quiet=bool(refused or matched))
+            changed = notes.changed(session.listed, offer.skills) if session.listed else ""
+            advice = "\n\n".join(part for part in (changed, advice) if part)
         note = notes.wrapped(refused, advice, "\n".join(remarks))
         kept = place_texts(messages, texts, session, elsewhere=elsewhere)
         tools = self._source(offer).tools(session)
@@ -206,18 +214,18 @@ class SkillContextProvider(SkillTexts):
         )
 
     def pin(self, name: str, session: SkillSession, arguments: str = "") -> None:
-        """Put a skill into use because the program wants it; it stays until it is unloaded.
+        """Activate a skill on behalf of the program; it stays active until it is unloaded.
 
-        Raises SkillRefusedError when it may not be used.
+        Raises SkillRefusedError if it may not be used.
         """
         self._offers.current()
         delivery = self._activator.deliver(name, arguments, session, Origin.INVOKED, by_user=True)
         session.pin(delivery.activation.skill_id)
 
     def drop(self, name: str, session: SkillSession | None = None) -> bool:
-        """Stop using a skill in a conversation; return whether it was in use.
+        """Deactivate a skill in a conversation; return whether it was active.
 
-        It is not put in again by matching: only `/name` and `load_skill` bring it back.
+        Matching does not reactivate it: only `/name` and `load_skill` do.
         """
         session = self.session if session is None else session
         active = {canonical_name(identity): identity for identity in session.active_ids}
@@ -227,16 +235,16 @@ class SkillContextProvider(SkillTexts):
         return identity is not None
 
     def forkable(self, name: str, arguments: str, session: SkillSession) -> tuple[SkillMetadata, str]:
-        """A skill that `session` may start as a conversation of its own, and its id there; else
-        raises SkillRefusedError."""
+        """Return a skill that `session` may run in a separate conversation, and its id; else raise
+        SkillRefusedError."""
         session.add_files(named_files(arguments), self.manager.project_dir)
         skill = self.manager.find_skill(name)
         identity = name if skill is None else self._activator.id_of(skill, name)
-        usable = self._activator.usable(name, session, by_user=session.is_ordered(identity))
+        usable = self._activator.usable(name, session, by_user=identity in session.ordered)
         return usable, identity
 
     def admit(self, tool: str, session: SkillSession) -> Admission:
-        """Whether a tool of the host's own is free in a conversation now, asks first, or is hidden."""
+        """Return whether a host tool is currently allowed, needs approval, or is hidden."""
         if self.gate is None or not session.active:
             return Admission.FREE
         try:
@@ -246,11 +254,12 @@ class SkillContextProvider(SkillTexts):
             return Admission.ASKS
 
     def model_choice(self, session: SkillSession) -> ModelChoice:
-        """Which model, and how much effort, the skills want that came into use since the user spoke."""
-        return choice_of(self.manager.find_skill(identity) for identity in reversed(session.of_turn))
+        """Return the model and effort requested by skills activated in this turn, or by the fork."""
+        wanted = (*reversed(session.of_turn), session.fork_of)
+        return choice_of(self.manager.find_skill(identity) for identity in wanted if identity)
 
     def _names_files(self, tool: str, session: SkillSession) -> bool:
-        """Whether the arguments of a tool name files of the user's; those of tools that are not ours may."""
+        """Return whether a tool's arguments name files of the user; third-party tools are assumed to."""
         found = self._source(NO_OFFER).tool(tool, session)
         return found is None or found.names_files
 
@@ -265,9 +274,9 @@ class SkillContextProvider(SkillTexts):
     def insertions(
         self, messages: Messages, session: SkillSession, note: str = "", *, elsewhere: bool = False
     ) -> tuple[Insertion, ...]:
-        """What stands among `messages`, another view of a conversation for which `disclose` was called.
+        """Return the insertions for `messages`, another view of a conversation passed to `disclose`.
 
-        `note` is what it said about this request alone. Without `elsewhere`, `messages` is all that the
+        `note` is the note it returned for this request. Without `elsewhere`, `messages` are all that the
         model will see.
         """
         remarks: list[str] = []
@@ -280,39 +289,41 @@ class SkillContextProvider(SkillTexts):
         return (*kept, *place_note(messages, note))
 
     def tools(self, session: SkillSession | None = None) -> tuple[Tool, ...]:
-        """The tools that a conversation has something to use on."""
+        """Return the tools of a conversation."""
         session = self.session if session is None else session
         return self._source(self._offers.current(session)).tools(session)
 
     @property
     def finds_tools_at_once(self) -> bool:
-        """Whether `tool` needs no thread: the skills are known and every source can look up one tool."""
+        """Return whether `tool` needs no thread: skills are known and every source can look up a single
+        tool."""
         known = self.manager.init_mode is not InitMode.UNINITIALIZED
         return known and all(isinstance(source, ToolLookup) for source in self.tool_sources)
 
     def tool(self, name: str, session: SkillSession | None = None) -> Tool | None:
-        """One tool of a conversation by its name, found without making the others."""
+        """Return one tool of a conversation by name, without creating the others."""
         self.manager.ensure_discovered()
         return self._source(NO_OFFER).tool(name, self.session if session is None else session)
 
-    def _source(self, offer: Offer) -> Journaled:
+    def _source(self, offer: Offer) -> JournaledTools:
         own = SkillToolSource(
             self._activator,
             offer,
             lambda: self._matcher.filled(self._offers.current()),
             self._note_activation,
         )
-        return Journaled(JoinedTools((own, *self.tool_sources)), self._writer())
+        return JournaledTools(JoinedTools((own, *self.tool_sources)), self._writer())
 
     def catalogue(self, session: SkillSession | None = None) -> str:
-        """The list of skills as `session` sees it; empty when no skill is on offer."""
+        """Return the list of skills as `session` sees it; empty when no skill is on offer."""
         session = self.session if session is None else session
         if session.catalogue_digest:
             return session.catalogue
         return self._framed(self._offers.current(session).catalogue.text)
 
     def near(self, messages: Messages, session: SkillSession | None = None) -> tuple[Match, ...]:
-        """The skills nearest to the request, matched or not, that are not active and worth naming."""
+        """Return the inactive skills nearest to the request that are worth naming, whether or not they
+        match."""
         session = self.session if session is None else session
         request, offer = latest_user_text(messages), self._offers.current(session)
         if request is None or not offer.skills:
@@ -320,7 +331,7 @@ class SkillContextProvider(SkillTexts):
         return self._matcher.near(request, offer, skills_in_use(self.manager, session), NEAREST)
 
     def _framed(self, catalogue: str) -> str:
-        """The list of skills within the program's own words about it."""
+        """Return the list of skills inserted into the program's `template`."""
         return self.template.replace(SKILLS, catalogue) if catalogue else ""
 
     # The steps of a request
@@ -360,17 +371,11 @@ class SkillContextProvider(SkillTexts):
     def _note_activation(self, session: SkillSession, delivery: Delivery) -> None:
         self._record(session, activation_event(delivery, self._count_again(delivery.text)))
 
-    def _advise(
-        self, request: str, offer: Offer, session: SkillSession, *, quiet: bool
-    ) -> tuple[tuple[Match, ...], str]:
-        """What to say when the user has spoken: what changed, the fallback, or what a cut list hides."""
-        changed = notes.changed(session.listed, offer.skills) if session.listed else ""
-        candidates, advice = self._suggest(request, offer, session, quiet=quiet)
-        return candidates, "\n\n".join(part for part in (changed, advice) if part)
-
     def _suggest(
         self, request: str, offer: Offer, session: SkillSession, *, quiet: bool
     ) -> tuple[tuple[Match, ...], str]:
+        """Return skills to suggest to the user, with the fallback note or the skills a truncated list
+        omits."""
         if not offer.skills:
             return (), ""
         active = skills_in_use(self.manager, session)
@@ -397,7 +402,7 @@ def skills_in_use(manager: SkillManager, session: SkillSession) -> list[SkillMet
 
 
 def nearby_budget(catalogue: Catalogue) -> int:
-    """Tokens of the lines that name the skills nearest to a request, beside a list."""
+    """Return the token budget of the lines for nearby skills, next to a catalogue."""
     return max(LEAST_NEARBY, LIST_AND_NEARBY - catalogue.tokens)
 
 

@@ -1,4 +1,4 @@
-"""What the environment says about disclosure, read once at the edge."""
+"""Disclosure settings from the environment."""
 
 import os
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ DEFAULT_MAX_INSTRUCTION_TOKENS = 25_000
 
 
 class FallbackMode(str, Enum):
-    """What to do when no skill matches a request by itself."""
+    """What to do when no skill matches a request."""
 
     NONE = "none"
     """Nothing: the model has the catalogue and `load_skill`."""
     SHOW_ALL = "show_all"
-    """Describe the skills that the catalogue had to cut, and ask the model to review them."""
+    """Describe the skills that a truncated catalogue omits, and ask the model to review them."""
     ASK_USER = "ask_user"
     """Name the nearest skills and have the model ask the user."""
 
@@ -34,16 +34,16 @@ class FallbackMode(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class DisclosureSettings:
-    """What the user chose, for whoever builds a provider."""
+    """Settings for building a provider."""
 
     max_skills: int = DEFAULT_MAX_SKILLS
     fallback: FallbackMode = FallbackMode.NONE
     max_instruction_tokens: int = DEFAULT_MAX_INSTRUCTION_TOKENS
-    """Of one skill: longer instructions are not given whole, and can be read page by page."""
+    """Limit per skill: longer instructions are refused whole, and can be read page by page."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> "DisclosureSettings":
-        """`SKILL_MAX_PER_REQUEST`, `SKILL_FALLBACK_MODE` and `SKILL_MAX_INSTRUCTION_TOKENS`."""
+        """Read `SKILL_MAX_PER_REQUEST`, `SKILL_FALLBACK_MODE` and `SKILL_MAX_INSTRUCTION_TOKENS`."""
         environment = os.environ if environment is None else environment
         return cls(
             max_skills=_number(environment, "SKILL_MAX_PER_REQUEST", DEFAULT_MAX_SKILLS),

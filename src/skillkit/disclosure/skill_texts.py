@@ -1,4 +1,4 @@
-"""The list, instructions and files of skills as plain text, without a session: three tiers for programs."""
+"""Catalogue, instructions and files of skills as plain text, without a session: three tiers for programs."""
 
 import asyncio
 import logging
@@ -20,35 +20,35 @@ MAX_RESOURCE_TEXT = 8 * 1024 * 1024
 
 
 class SkillTexts:
-    """What can be read of the skills of a manager that may be used."""
+    """Texts of the usable skills of a manager."""
 
     manager: SkillManager
     _activator: Activator
     _offers: Offers
 
     def tier1_context(self, budget: int | None = None) -> str:
-        """The list of skills as XML in at most `budget` tokens; empty when no skill is on offer."""
+        """Return the list of skills as XML in at most `budget` tokens; empty when no skill is on offer."""
         return self._offers.in_full(budget).text
 
     def get_skill_names(self) -> list[str]:
-        """The ids on offer, sorted."""
+        """Return the ids on offer, sorted."""
         return list(self._offers.current().ids)
 
     def get_skill(self, name: str) -> SkillMetadata | None:
-        """Return a skill that may be used, offered to models or not."""
-        self._offers.current()  # a manager that was never filled is filled now
+        """Return a skill that may be used, whether or not it is offered to models."""
+        self._offers.current()  # fills an unfilled manager
         skill = self.manager.find_skill(name)
         return skill if skill is not None and self.manager.refusal(skill) is None else None
 
     async def tier2_context(self, name: str) -> str | None:
-        """The instructions of a skill, or None when there is no such skill or it may not be used.
+        """Return the instructions of a skill; None if it is missing or may not be used.
 
-        Raises SizeLimitExceededError if they are longer than the limit of `load_skill`.
+        Raises SizeLimitExceededError if they exceed the limit of `load_skill`.
         """
         return await asyncio.to_thread(self._text, name)
 
     async def tier3_resource_list(self, name: str, kind: ResourceKind | None = None) -> list[str]:
-        """The files of a skill, all or those in `scripts/`, `references/` or `assets/`."""
+        """Return the files of a skill: all, or those in `scripts/`, `references/` or `assets/`."""
         if kind is not None and kind not in KINDS:
             raise ConfigurationError(f"There is no kind of resource {kind!r}: {', '.join(KINDS)}", "kind")
         if await asyncio.to_thread(self.get_skill, name) is None:
@@ -57,7 +57,7 @@ class SkillTexts:
         return [found.path for found in resources if kind is None or found.path.startswith(f"{kind}/")]
 
     async def tier3_resource(self, name: str, path: str) -> str | None:
-        """The text of a skill's file; None when it is missing, binary, or not the skill's."""
+        """Return the text of a skill's file; None if it is missing, binary, or outside the skill."""
         return await asyncio.to_thread(self._file_text, name, path)
 
     def _text(self, name: str) -> str | None:

@@ -1,7 +1,7 @@
 """The neutral tools that disclose skills: load_skill, read_skill_resource, search_skills."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,117 +28,130 @@ MAX_FOUND = 20
 
 @dataclass(frozen=True, slots=True)
 class SkillToolSource:
-    """A ToolSource: what there is to load, read and find in one offer of skills."""
+    """A ToolSource with the tools to load, read and find the skills of one offer."""
 
     activator: Activator
     offer: Offer
     matcher: "Callable[[], Matcher]"
     activated: Callable[[SkillSession, Delivery], object]
-    """Called with each skill that the model brings into use."""
+    """Called with each skill that the model activates."""
 
     def tools(self, session: SkillSession) -> tuple[Tool, ...]:
-        """The tools that `session` has something to use on."""
+        """Return the tools that have a use in `session`."""
         found = []
         if self.offer.skills:
-            found.append(self._load(session))
-        # From the first request on: changing tools end a prompt cache.
+            found.append(self._load_skill(session))
+        # Offered from the first request on: a changed tool list invalidates prompt caches.
         if self.offer.skills or session.active:
-            found.append(read_skill_resource_tool(self.activator, session))
+            found.append(self._read_skill_resource(session))
         if not self.offer.catalogue.complete:
-            found.append(search_skills_tool(self.activator, self.matcher, session))
+            found.append(self._search_skills(session))
         return tuple(found)
 
     def tool(self, name: str, session: SkillSession) -> Tool | None:
-        """One tool, also where it is not offered: it answers that there is nothing."""
+        """Return one tool, even if not offered; it then returns an empty result."""
         match name:
             case "load_skill":
-                return self._load(session)
+                return self._load_skill(session)
             case "read_skill_resource":
-                return read_skill_resource_tool(self.activator, session)
+                return self._read_skill_resource(session)
             case "search_skills":
-                return search_skills_tool(self.activator, self.matcher, session)
+                return self._search_skills(session)
             case _:
                 return None
 
-    def _load(self, session: SkillSession) -> Tool:
-        return load_skill_tool(self.activator, session, self.activated)
+    def _load_skill(self, session: SkillSession) -> Tool:
+        """Return the tool that delivers tier 2 to the model."""
 
+        async def load_skill(skill_id: str, arguments: str = "") -> ToolResult:
+            if self.activator.manager.is_cached(skill_id, arguments):
+                return self._load(session, skill_id, arguments)  # a thread would take several times as long
+            return await asyncio.to_thread(self._load, session, skill_id, arguments)
 
-def load_skill_tool(
-    activator: Activator,
-    session: SkillSession,
-    activated: Callable[[SkillSession, Delivery], object],
-) -> Tool:
-    """Tier 2 for the model."""
+        return Tool(
+            "load_skill",
+            "Load a skill.",
+            _schema({"skill_id": {"type": "string"}, "arguments": {"type": "string"}}, "skill_id"),
+            load_skill,
+            Effect.READS,
+            event=Kind.LOADED,
+            aliases=SKILL_ALIASES,
+        )
 
-    def load(name: str, arguments: str) -> ToolResult:
+    def _load(self, session: SkillSession, name: str, arguments: str) -> ToolResult:
         known = session.active_ids
-        session.add_files(named_files(arguments), activator.manager.project_dir)
+        session.add_files(named_files(arguments), self.activator.manager.project_dir)
         try:
-            delivery = activator.deliver(name, arguments, session, Origin.LOADED)
+            delivery = self.activator.deliver(name, arguments, session, Origin.LOADED)
         except SkillRefusedError as refused:
             return _refused(name, refused)
-        session.use(delivery.activation.skill_id)
+        identity = delivery.activation.skill_id
+        session.use(identity)
         if not delivery.fresh:
-            return ToolResult(envelope.already_active(delivery.activation.skill_id))
-        if delivery.activation.skill_id not in known:
-            activated(session, delivery)
+            return ToolResult(envelope.already_active(identity))
+        if identity not in known:
+            self.activated(session, delivery)
         return ToolResult(delivery.text)
 
-    async def load_skill(skill_id: str, arguments: str = "") -> ToolResult:
-        if activator.manager.is_cached(skill_id, arguments):
-            return load(skill_id, arguments)  # a thread would cost several times what there is to do
-        return await asyncio.to_thread(load, skill_id, arguments)
+    def _read_skill_resource(self, session: SkillSession) -> Tool:
+        """Return the tool that delivers tier 3 to the model: the files beside a SKILL.md."""
 
-    return Tool(
-        "load_skill",
-        "Load a skill.",
-        _schema({"skill_id": {"type": "string"}, "arguments": {"type": "string"}}, "skill_id"),
-        load_skill,
-        Effect.READS,
-        event=Kind.LOADED,
-        aliases=SKILL_ALIASES,
-    )
+        def read(name: str, path: str, offset: int, limit: int) -> ToolResult:
+            try:
+                page = self.activator.page(name, path, max(0, offset), max(1, min(limit, MAX_READ)), session)
+            except SkillRefusedError as refused:
+                return _refused(name, refused)
+            return ToolResult(envelope.resource_page(name, page))
 
+        async def read_skill_resource(
+            skill_id: str, path: str, offset: int = 0, limit: int = DEFAULT_PAGE
+        ) -> ToolResult:
+            return await asyncio.to_thread(read, skill_id, path, offset, limit)
 
-def read_skill_resource_tool(activator: Activator, session: SkillSession) -> Tool:
-    """Tier 3 for the model: the files beside a SKILL.md."""
+        text, number = {"type": "string"}, {"type": "integer"}
+        return Tool(
+            "read_skill_resource",
+            "Read a skill's file.",
+            _schema({"skill_id": text, "path": text, "offset": number}, "skill_id", "path"),
+            read_skill_resource,
+            Effect.READS,
+            event=Kind.READ,
+            unlisted={"limit": number},
+            names_files=False,
+            aliases=SKILL_ALIASES,
+        )
 
-    def read(name: str, path: str, offset: int, limit: int) -> ToolResult:
-        try:
-            page = activator.page(name, path, max(0, offset), max(1, min(limit, MAX_READ)), session)
-        except SkillRefusedError as refused:
-            return _refused(name, refused)
-        return ToolResult(envelope.resource_page(name, page))
+    def _search_skills(self, session: SkillSession) -> Tool:
+        """Return the tool that finds skills omitted from the catalogue."""
 
-    async def read_skill_resource(
-        skill_id: str, path: str, offset: int = 0, limit: int = DEFAULT_PAGE
-    ) -> ToolResult:
-        return await asyncio.to_thread(read, skill_id, path, offset, limit)
+        def search(query: str, limit: int) -> ToolResult:
+            manager = self.activator.manager
+            offered = {
+                id(skill) for skill in manager.offered_skills() if counts(skill, session, manager.project_dir)
+            }
+            found = [
+                SearchHit(skill_id(match.skill), match.skill.description, match.reasons)
+                for match in self.matcher().rank(query, max(1, min(limit, MAX_FOUND)))
+                if id(match.skill) in offered and match.reasons
+            ]
+            return ToolResult(envelope.search_result(query, found))
 
-    return Tool(
-        "read_skill_resource",
-        "Read a skill's file.",
-        _schema(
-            {
-                "skill_id": {"type": "string"},
-                "path": {"type": "string"},
-                "offset": {"type": "integer"},
-            },
-            "skill_id",
-            "path",
-        ),
-        read_skill_resource,
-        Effect.READS,
-        event=Kind.READ,
-        unlisted={"limit": {"type": "integer"}},
-        names_files=False,
-        aliases=SKILL_ALIASES,
-    )
+        async def search_skills(query: str, limit: int = 5) -> ToolResult:
+            return await asyncio.to_thread(search, query, limit)
+
+        return Tool(
+            "search_skills",
+            "Find skills.",
+            _schema({"query": {"type": "string"}}, "query"),
+            search_skills,
+            Effect.READS,
+            unlisted={"limit": {"type": "integer"}},
+            names_files=False,
+        )
 
 
 class UnloadSkill:
-    """A ToolSource for programs that want it: the model says that it is done with a skill."""
+    """An optional ToolSource with which the model unloads a skill that it no longer needs."""
 
     def tools(self, session: SkillSession) -> tuple[Tool, ...]:
         async def unload_skill(skill_id: str) -> ToolResult:
@@ -155,38 +168,9 @@ class UnloadSkill:
         return (Tool("unload_skill", describe, schema, unload_skill, Effect.READS, aliases=SKILL_ALIASES),)
 
 
-def search_skills_tool(activator: Activator, matcher: "Callable[[], Matcher]", session: SkillSession) -> Tool:
-    """Finds what the catalogue had to leave out."""
-
-    def search(query: str, limit: int) -> ToolResult:
-        manager = activator.manager
-        offered = {
-            id(skill) for skill in manager.offered_skills() if counts(skill, session, manager.project_dir)
-        }
-        found = [
-            SearchHit(skill_id(match.skill), match.skill.description, match.reasons)
-            for match in matcher().rank(query, max(1, min(limit, MAX_FOUND)))
-            if id(match.skill) in offered and match.reasons
-        ]
-        return ToolResult(envelope.search_result(query, found))
-
-    async def search_skills(query: str, limit: int = 5) -> ToolResult:
-        return await asyncio.to_thread(search, query, limit)
-
-    return Tool(
-        "search_skills",
-        "Find skills.",
-        _schema({"query": {"type": "string"}}, "query"),
-        search_skills,
-        Effect.READS,
-        unlisted={"limit": {"type": "integer"}},
-        names_files=False,
-    )
-
-
 def _refused(name: str, refused: SkillRefusedError) -> ToolResult:
     return ToolResult(envelope.error(name, refused.code, str(refused)), failed=True)
 
 
-def _schema(properties: dict[str, dict[str, object]], *required: str) -> dict[str, object]:
+def _schema(properties: Mapping[str, Mapping[str, object]], *required: str) -> dict[str, object]:
     return {"type": "object", "properties": properties, "required": list(required)}

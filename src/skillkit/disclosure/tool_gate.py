@@ -1,7 +1,7 @@
-"""Holding the host's own tools to `allowed-tools` of the skills in use, for programs that want it.
+"""Restrict the host's tools to `allowed-tools` of the active skills, for programs that opt in.
 
-A gate only ever takes away: what a skill names is as free as the host made it, what no skill in use names
-asks first or is hidden, and nothing is granted.
+A gate only restricts: tools that an active skill declares stay as free as the host made them, all others need
+approval or are hidden, and nothing is granted.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,22 +14,22 @@ from skillkit.disclosure.tool_result import ToolResult
 
 
 class Admission(str, Enum):
-    """Whether a tool of the host's own may be called at this moment."""
+    """Whether a host tool may be called at this moment."""
 
     FREE = "free"
-    """As the host has it."""
+    """As the host configured it."""
     ASKS = "asks"
-    """After the user has said yes to this call."""
+    """After the user has approved the call."""
     HIDDEN = "hidden"
-    """Not at all; the model does not see it."""
+    """Never; the model does not see the tool."""
 
 
 class ToolGate:
-    """Which tools of the host's own are free while skills that declare `allowed-tools` are in use.
+    """Admits host tools while skills that declare `allowed-tools` are active.
 
-    `outside` is what happens to the others. An entry with a pattern, such as `Bash(git:*)`, says something
-    about arguments that only the tool itself can judge: such a tool asks. `names` are the host's words for
-    the names that skills use: `{"Read": "read_file", "Bash": "shell"}`.
+    `outside` is the admission of undeclared tools. An entry with a pattern, such as `Bash(git:*)`, restricts
+    arguments that only the tool itself can check: such a tool needs approval. `names` maps the names that
+    skills use to the host's: `{"Read": "read_file", "Bash": "shell"}`.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class ToolGate:
         self._names = {name.casefold(): own for name, own in (names or {}).items()}
 
     def admit(self, tool: str, in_use: Iterable[SkillMetadata]) -> Admission:
-        """Decide about one tool; several skills that declare tools are free to use what either names."""
+        """Return the admission of one tool; a declaration of any active skill is enough."""
         declaring = [skill for skill in in_use if skill.allowed_tools or skill.disallowed_tools]
         if any(self._covers(entry, tool) for skill in declaring for entry in skill.disallowed_tools):
             return self.outside
@@ -55,7 +55,7 @@ class ToolGate:
 
 
 def outside(tool: str, session: SkillSession) -> ToolResult:
-    """The answer to a call of a tool that is hidden while the skills in use are."""
+    """Return the error for a call of a tool that is hidden by the active skills."""
     skills = ", ".join(session.active_ids)
     message = f"{tool} is not among the tools of the skills in use ({skills})"
     return ToolResult.failure(tool, "permission_denied", message)

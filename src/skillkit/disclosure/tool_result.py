@@ -1,4 +1,4 @@
-"""The result of a tool call: text for the model, whether it failed, and the files it is to look at."""
+"""The result of a tool call: text for the model, whether it failed, and files for the model to view."""
 
 import base64
 import hashlib
@@ -12,7 +12,7 @@ from skillkit.disclosure.fence import attribute, error_element, fenced, nonce_fo
 
 MAX_SHOWN = 5
 MAX_BYTES = 3_500_000
-"""Of one file: in base64 it is still less than what services take."""
+"""Size limit of one file: encoded in base64 it stays below the limits of model services."""
 
 _BEGINNINGS = {
     b"\x89PNG\r\n\x1a\n": "image/png",
@@ -25,7 +25,7 @@ _BEGINNINGS = {
 
 @dataclass(frozen=True, slots=True)
 class ShownFile:
-    """A file whose content goes to the model beside the text of a result."""
+    """A file whose content is sent to the model beside the text of a result."""
 
     name: str
     media_type: str
@@ -37,20 +37,20 @@ class ShownFile:
 
     @property
     def base64(self) -> str:
-        """The content as text."""
+        """Return the content in base64."""
         return base64.b64encode(self.content).decode("ascii")
 
     @property
     def data_url(self) -> str:
-        """The content as an address."""
+        """Return the content as a data URL."""
         return f"data:{self.media_type};base64,{self.base64}"
 
 
 def read_shown(files: Iterable[Mapping[str, object]], kinds: Sequence[str]) -> tuple[ShownFile, ...]:
-    """Return those of `files` that are of one of `kinds` (`image/*`, `application/pdf`), as models take them.
+    """Read those of `files` whose media type matches `kinds` (`image/*`, `application/pdf`).
 
-    What a file is, its first bytes say: a service refuses the whole request for a picture that is none. One
-    that is too large, or no longer what the script made, is left to the program.
+    The media type is detected from the first bytes: services reject a whole request for an invalid image. A
+    file that is too large or has changed since the script wrote it is skipped.
     """
     shown: list[ShownFile] = []
     for file in files:
@@ -62,7 +62,7 @@ def read_shown(files: Iterable[Mapping[str, object]], kinds: Sequence[str]) -> t
 
 
 def media_type_of(content: bytes) -> str | None:
-    """Return what a file is that models can look at; None for any other."""
+    """Return the media type of content that models can view; None for any other."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for beginning, kind in _BEGINNINGS.items() if content.startswith(beginning)), None)
@@ -87,30 +87,31 @@ _OUTPUT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The answer to one call of a tool.
+    """The result of one tool call.
 
-    A handler that returns a ToolResult has written text of ours; whatever else it returns is data of
-    somebody else, and `from_data` is the one place where such data becomes text for a model.
+    A handler that returns a ToolResult has written its own text; any other return value is third-party data,
+    and only `from_data` converts such data to text for a model.
     """
 
     text: str
-    """As the model may read it."""
+    """The text for the model."""
     failed: bool = False
-    """What every framework's own error flag is set from."""
+    """Sets the error flag of each framework."""
     data: object = None
-    """What the handler returned, when that was data."""
+    """The handler's return value, if it was data."""
     shown: tuple[ShownFile, ...] = ()
-    """Files that a script made and the model is to look at, where the program wants that."""
+    """Script outputs for the model to view, if the program enables that."""
 
     @property
     def files(self) -> list[dict[str, object]]:
-        """What a script has made, for the program: name, bytes, media_type, digest, path and uri of each."""
+        """Files that a script made, for the program: name, bytes, media_type, digest, path and uri of
+        each."""
         listed = self.data.get("files") if isinstance(self.data, Mapping) else None
         return [dict(file) for file in listed or () if isinstance(file, Mapping)]
 
     @classmethod
     def from_data(cls, tool: str, data: object) -> "ToolResult":
-        """Fence `data`, with nothing hidden in it; `{"success": false}` is a failure."""
+        """Fence `data` and remove hidden characters; `{"success": false}` is a failure."""
         text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, default=str)
         failed = isinstance(data, Mapping) and data.get("success") is False
         fence = fenced(text, nonce_for(text))
@@ -120,11 +121,11 @@ class ToolResult:
 
     @classmethod
     def failure(cls, tool: str, code: str, message: str) -> "ToolResult":
-        """An answer that says what went wrong."""
+        """Return an error result."""
         return cls.from_data(tool, {"success": False, "error": code, "message": message})
 
 
 def unfence(output: str) -> str | None:
-    """The defanged text inside a whole `<skill_output>`; None when `output` is something else."""
+    """Return the defanged text inside a complete `<skill_output>`; None for any other `output`."""
     found = _OUTPUT.fullmatch(output)
     return None if found is None else found["text"]

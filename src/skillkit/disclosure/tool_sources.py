@@ -1,4 +1,4 @@
-"""Tool sources made of tool sources, and the tools as one conversation has them."""
+"""Tool sources that combine other tool sources, and the tools of one conversation."""
 
 import asyncio
 import inspect
@@ -17,22 +17,22 @@ from skillkit.disclosure.tools import Effect, Tool, ToolSource, find_tool
 logger = logging.getLogger(__name__)
 
 Approve = Callable[[str, Mapping[str, object]], bool | Awaitable[bool]]
-"""Asks the user whether a tool may be called with these arguments."""
+"""Ask the user whether a tool may be called with these arguments."""
 
 Asks = Callable[[Tool], bool]
-"""Which tools the user is asked about, where the tools' own word (`Tool.asks`) is not what is wanted."""
+"""Override of `Tool.asks`: the tools that need the user's approval."""
 
 _AT_ONCE = 2
 
 
 class WrappedTools:
-    """The tools of another source, each as `wrap` leaves it: the base of wrappers."""
+    """Base of wrappers: the tools of another source, each passed through `wrap`."""
 
     def __init__(self, source: ToolSource) -> None:
         self.source = source
 
     def wrap(self, tool: Tool, session: SkillSession) -> Tool | None:
-        """The tool with the behaviour added; None hides it."""
+        """Return the tool with added behaviour; None hides it."""
         return tool
 
     def tools(self, session: SkillSession) -> tuple[Tool, ...]:
@@ -45,7 +45,7 @@ class WrappedTools:
 
 
 class FixedTools:
-    """These tools, in every conversation."""
+    """The same tools in every conversation."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:
         self._tools = tuple(tools)
@@ -55,7 +55,7 @@ class FixedTools:
 
 
 class JoinedTools:
-    """The tools of several sources; of two with one name the first is used, a source that fails has none."""
+    """The tools of several sources; the first of a name wins, and a failing source is skipped."""
 
     def __init__(self, sources: Sequence[ToolSource]) -> None:
         self.sources = tuple(sources)
@@ -86,11 +86,11 @@ class JoinedTools:
 
 
 class ConversationTools(WrappedTools):
-    """The tools of a source as one conversation has them.
+    """The tools of a source for one conversation.
 
-    `asks` decides anew which of them ask the user first. `fork` is asked about each skill that is loaded, and
-    returns the result of one that runs as a conversation of its own. With `reads_only` there are none that
-    run or change something. Only a few that read compute at once; what runs code has limits of its own.
+    `asks` overrides which tools need the user's approval. `fork` is called with each loaded skill, and
+    returns the result of one that runs in a separate conversation. `reads_only` omits tools that run or
+    change something. Only a few read-only calls compute at once; running code has separate limits.
     """
 
     def __init__(
@@ -116,10 +116,10 @@ class ConversationTools(WrappedTools):
         return replace(tool, handler=partial(self._call, tool), asks=self._decide(tool))
 
     def approved(self, tool: Tool, session: SkillSession) -> Tool:
-        """The tool so that each call asks `approve` first; without anybody to ask, it is refused.
+        """Return a tool that calls `approve` before each call; without `approve`, calls are refused.
 
-        `approve` is given the arguments as the tool will have them; only a plain True is a yes. Each question
-        and each answer is written into the journal.
+        `approve` receives the arguments as passed to the tool; only a literal True approves. Each question
+        and each decision is recorded in the journal.
         """
         return replace(tool, handler=partial(self._ask_first, tool, session)) if tool.asks else tool
 
@@ -160,8 +160,8 @@ class ConversationTools(WrappedTools):
 
 
 def few_at_once() -> asyncio.Semaphore:
-    """Admit two of the pieces of work that compute in threads: more would not be done sooner, but compete
-    with the event loop for the interpreter and make every conversation wait."""
+    """Limit computing threads to two: more would not finish sooner, but compete with the event loop for the
+    interpreter and delay every conversation."""
     loop = asyncio.get_running_loop()
     gate = _gates.get(loop)
     if gate is None:
@@ -173,7 +173,7 @@ _gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKe
 
 
 def question_event(tool: str, arguments: Mapping[str, object], session: SkillSession) -> Event:
-    """Return that the user is asked about a call of a tool."""
+    """Return the event for a question to the user about a tool call."""
     skill = arguments.get("skill_id") or ""
     data: dict[str, Json] = {"tool": tool}
     if script := arguments.get("script_name"):

@@ -1,8 +1,8 @@
-"""A tool as every framework understands it: name, description, JSON schema, what it does, async handler."""
+"""A framework-neutral tool: name, description, JSON schema, effect and async handler."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -15,55 +15,55 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SKILL_ALIASES = {"skill_name": "skill_id", "skill": "skill_id"}
-"""How else models call the skill that a tool is about."""
+"""Alternative spellings of the skill argument in calls by models."""
 
 Handler = Callable[..., Awaitable[object]]
 
 
 class Effect(str, Enum):
-    """What a call of a tool can do."""
+    """The effect of a tool call."""
 
     READS = "reads"
-    """Looks at skills; runs nothing and changes nothing outside the conversation."""
+    """Reads skills; runs nothing and changes nothing outside the conversation."""
     RUNS_CODE = "runs_code"
     """Runs code of a skill in the sandbox."""
     ACTS = "acts"
-    """Does what its author wrote, in this process; also what is assumed of a tool that does not say."""
+    """Runs its author's code in this process; the default for tools without a declared effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Something a model may call."""
+    """A tool that a model may call."""
 
     name: str
     description: str
     parameters: Mapping[str, object]
     """JSON schema of the arguments."""
     handler: Handler
-    """Takes the arguments by keyword; returns a ToolResult, or data that is fenced as somebody else's."""
+    """Takes the arguments as keywords; returns a ToolResult, or data that is fenced as third-party."""
     effect: Effect = Effect.ACTS
     asks: bool = False
-    """Whether the user is asked before each call."""
+    """Whether each call needs the user's approval."""
     skill: str = ""
-    """The id of the skill that brings the tool; empty for one that is there for all skills."""
+    """Id of the skill that provides the tool; empty for a tool shared by all skills."""
     event: Kind | None = None
-    """What the journal calls a call of it; None where whoever runs the code writes it down, or nobody."""
+    """Journal event kind of a call; None if the code runner records it, or nobody does."""
     unlisted: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """Arguments that are accepted and not shown: hardly any call needs them, and every request would pay."""
+    """Accepted arguments that are omitted from the schema: rarely needed, but paid for in every request."""
     implied: Mapping[str, object] = field(default_factory=dict)
-    """Arguments that every call has without saying so; the user who is asked sees them."""
+    """Implicit arguments of every call, shown to the user who approves it."""
     names_files: bool = True
-    """Whether its arguments may name files of the user's, which skills with `paths` wait for."""
+    """Whether its arguments may name files of the user, for skills with `paths`."""
     aliases: Mapping[str, str] = field(default_factory=dict)
-    """Other names of arguments, with the name that the schema has."""
+    """Aliases of arguments, mapped to the names in the schema."""
 
     @property
     def definition(self) -> dict[str, object]:
-        """What a model is told of it."""
+        """Return the tool's definition for a model."""
         return {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
 
     async def call(self, arguments: object) -> ToolResult:
-        """Return the result for arguments as a model wrote them; what goes wrong is a result too."""
+        """Return the result for arguments as a model wrote them; errors are results too."""
         accepted = accept(self.renamed(arguments), self._accepted)
         if isinstance(accepted, str):
             return ToolResult.failure(self.name, "invalid_arguments", f"{self.name}: {accepted}")
@@ -84,7 +84,7 @@ class Tool:
         }
 
     def renamed(self, arguments: object) -> object:
-        """`arguments` under the names that the schema has."""
+        """Return `arguments` under their names in the schema."""
         if not isinstance(arguments, Mapping) or not self.aliases.keys() & arguments.keys():
             return arguments
         return {
@@ -93,45 +93,44 @@ class Tool:
             if self.aliases.get(name, name) == name or self.aliases[name] not in arguments
         }
 
-    def with_choices(self, **choices: Sequence[str]) -> "Tool":
-        """The same tool with these values, and no others, named for some of its arguments."""
-        properties = dict(_mapping(self.parameters.get("properties")))
-        for name, values in choices.items():
-            properties[name] = {**_mapping(properties.get(name)), "enum": list(values)}
-        return replace(self, parameters={**self.parameters, "properties": properties})
-
-    def choices(self, name: str) -> tuple[str, ...]:
-        """The values that the schema names for an argument; none when it takes any."""
-        properties = _mapping(self.parameters.get("properties"))
-        return _names(_mapping(properties.get(name)).get("enum"))
-
 
 class ToolSource(Protocol):
-    """Whoever has tools for a conversation: disclosure itself, scripts, the toolsets of active skills."""
+    """Provides tools for a conversation: disclosure itself, scripts, the toolsets of active skills."""
 
     def tools(self, session: "SkillSession") -> Sequence[Tool]: ...
 
 
 @runtime_checkable
 class ToolLookup(Protocol):
-    """A source that finds one tool without making all of them."""
+    """A source that finds one tool without creating all of them."""
 
     def tool(self, name: str, session: "SkillSession") -> Tool | None: ...
 
 
 def find_tool(source: ToolSource, name: str, session: "SkillSession") -> Tool | None:
-    """The tool that `source` calls `name`."""
+    """Return the tool named `name` in `source`."""
     if isinstance(source, ToolLookup):
         return source.tool(name, session)
     return next((tool for tool in source.tools(session) if tool.name == name), None)
 
 
-def accept(arguments: object, schema: Mapping[str, object]) -> dict[str, object] | str:
-    """The arguments as the handler takes them, or a sentence that says what is wrong.
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": (list, tuple),
+    "object": Mapping,
+    "null": type(None),
+}
 
-    Models write numbers as text and null for what they leave out; both are understood. An argument that
-    the schema does not name is refused unless `additionalProperties` allows it. An `enum` is a hint to
-    the model: the handler knows more spellings and gives the better answer.
+
+def accept(arguments: object, schema: Mapping[str, object]) -> dict[str, object] | str:
+    """Validate and convert the arguments for the handler; return an error message if they are invalid.
+
+    Numbers written as strings and null for omitted arguments are accepted. Arguments missing from the schema
+    are refused unless `additionalProperties` allows them. An `enum` is only a hint to the model: the handler
+    accepts more spellings and has better error messages.
     """
     if not isinstance(arguments, Mapping):
         return f"arguments must be one JSON object, got {_kind(arguments)}. {_expected(schema)}"
@@ -154,30 +153,15 @@ def accept(arguments: object, schema: Mapping[str, object]) -> dict[str, object]
 
 
 def _fit(value: object, schema: Mapping[str, object]) -> tuple[bool, object]:
+    """Return whether a value matches its schema, and the converted value: numbers may be strings."""
     kinds = schema.get("type")
-    if kinds is None:
-        return True, value
     for kind in [kinds] if isinstance(kinds, str) else _names(kinds):
         if kind == "integer":
             value = _integer(value)
-        if _is_of(value, kind) and _within(value, schema):
+        of_kind = isinstance(value, _TYPES.get(kind, ())) and isinstance(value, bool) == (kind == "boolean")
+        if of_kind and _within(value, schema):
             return True, value
-    return False, value
-
-
-def _is_of(value: object, kind: str) -> bool:
-    if isinstance(value, bool):
-        return kind == "boolean"
-    types: dict[str, type | tuple[type, ...]] = {
-        "string": str,
-        "integer": int,
-        "number": (int, float),
-        "array": (list, tuple),
-        "object": Mapping,
-        "null": type(None),
-    }
-    expected = types.get(kind)
-    return expected is not None and isinstance(value, expected)
+    return kinds is None, value
 
 
 def _within(value: object, schema: Mapping[str, object]) -> bool:

@@ -1,4 +1,4 @@
-"""Tests of skills: does it trigger, does it work, does it help."""
+"""Tests of skills: routing, scripts and behaviour, with and without the skill."""
 
 from typing import TYPE_CHECKING
 

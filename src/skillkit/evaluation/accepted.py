@@ -1,4 +1,4 @@
-"""evals/accepted.json: what an author has seen in a report and keeps, each with the reason."""
+"""evals/accepted.json: findings that the author accepts, each with the reason."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -15,14 +15,14 @@ class Acceptance:
     """One entry of the list."""
 
     id: str
-    """The rule or case, as the report calls it."""
+    """Name of the rule or case in the report."""
     contains: str
-    """A part of the problem's text; empty accepts all that the rule or case finds."""
+    """A substring of the problem's text; empty accepts all findings of the rule or case."""
     reason: str
 
 
 def read_accepted(folder: Path) -> tuple[list[Acceptance], str]:
-    """Return the list of a skill, and what is wrong with the file."""
+    """Return a skill's list, and the error message of an invalid file."""
     path = folder / ACCEPTED
     if not path.is_file():
         return [], ""
@@ -40,7 +40,7 @@ def read_accepted(folder: Path) -> tuple[list[Acceptance], str]:
 
 
 def accept(results: Iterable[Result], accepted: Sequence[Acceptance]) -> tuple[list[Result], list[str]]:
-    """Return the results with what was accepted as warnings, and a line for each stale entry."""
+    """Return the results with accepted findings as warnings, and one line per stale entry."""
     used: set[Acceptance] = set()
     kept, seen = [], set()
     for result in results:

@@ -1,4 +1,4 @@
-"""Reports that were made on this machine, kept so that runs can be compared over time."""
+"""Local archive of reports, to compare runs over time."""
 
 import json
 import os
@@ -15,13 +15,13 @@ _NAME = re.compile(r"[0-9TZ.-]{1,40}\.json")
 
 
 class ReportArchive:
-    """A folder with the newest reports, readable by the user alone."""
+    """A folder with the newest reports, readable only by the user."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def keep(self, report: Report) -> str:
-        """Write a report down and return its name; the oldest beyond the limit goes."""
+        """Store a report and return its name; delete the oldest beyond the limit."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         stamp = re.sub(r"[^0-9TZ.-]", "", report.created.replace(":", "").replace("+0000", "Z"))[:24]
         name = f"{stamp or 'T'}-{os.getpid()}.json"
@@ -32,7 +32,7 @@ class ReportArchive:
         return name
 
     def load(self, name: str) -> Report | None:
-        """Return a report by its name; None when it is gone, damaged or no name of ours."""
+        """Return a report by name; None if it is missing, damaged or not a name of this archive."""
         if not _NAME.fullmatch(name):
             return None
         try:

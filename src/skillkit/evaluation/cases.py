@@ -1,4 +1,4 @@
-"""The nouns of testing a skill: cases, what is expected of them, and the files they come from."""
+"""Data types of skill tests: cases, expectations, and their files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 class CheckKind(str, Enum):
-    """What a check looks at."""
+    """Subject of a check."""
 
     CONTAINS = "contains"
     EXCLUDES = "excludes"
@@ -35,41 +35,41 @@ class CheckKind(str, Enum):
     EXPRESSION = "expression"
     CHECKER = "checker"
     STATEMENT = "statement"
-    """A sentence that only somebody who understands it can judge."""
+    """A statement that requires a judge."""
     UNKNOWN = "unknown"
-    """A kind that a format knows and this library does not; it is never judged."""
+    """A kind that this library does not support; it is never judged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that must hold of what a run did."""
+    """One condition on a run."""
 
     kind: CheckKind
     values: tuple[str, ...] = ()
-    """Texts, expressions or names; all of them must be there unless `any_of`."""
+    """Texts, expressions or names; all of them are required unless `any_of`."""
     any_of: bool = False
     same_case: bool = False
-    """Whether upper and lower case are different."""
+    """Whether matching is case-sensitive."""
     ordered: bool = False
-    """Tool calls: in this order."""
+    """Tool calls: the order matters."""
     exact: bool = False
-    """Tool calls: these and no others."""
+    """Tool calls: no others are allowed."""
     path: str = ""
     """A file or glob, relative to the folder of the run."""
     limit: float | None = None
     data: object = None
-    """A JSON schema, an expected document, or for each tool call a pattern of its arguments, the
-    arguments themselves, or None."""
+    """A JSON schema, an expected document, or for each tool call a pattern of its arguments, the arguments
+    themselves, or None."""
     text: str = ""
-    """What the author wrote."""
+    """The check as its author wrote it."""
     compiled: bool = False
-    """Made from a sentence."""
+    """Whether the check was parsed from a sentence."""
     note: str = ""
-    """Why it cannot be judged, where that is known beforehand."""
+    """Why it cannot be judged, if already known."""
 
     @property
     def shown(self) -> str:
-        """The check in a few words."""
+        """Return a short description of the check."""
         values = (" or " if self.any_of else ", ").join(repr(value) for value in self.values[:4])
         place = f" in {self.path}" if self.path else ""
         limit = f" {self.limit:g}" if self.limit is not None else ""
@@ -78,17 +78,18 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """Which skills a request should bring, and which it must not."""
+    """Skills that a request should match, and those it must not."""
 
     wanted: tuple[str, ...] = ()
     unwanted: tuple[str, ...] = ()
     implied: bool = False
-    """Nobody wrote it: the request stands in a skill's own evaluation, so it is meant for the skill."""
+    """Whether the routing is undeclared, and implied because the request is part of a skill's own
+    evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseFile:
-    """A file that a case finds in its folder: another file of the skill, or its text."""
+    """A file for the folder of a case: another file of the skill, or its text."""
 
     path: str
     source: str | None = None
@@ -98,15 +99,15 @@ class CaseFile:
 
 @dataclass(frozen=True, slots=True)
 class ScriptCall:
-    """A script of the skill, what it is given, and what must come of it."""
+    """A call of a script with its input and expected result."""
 
     script: str
     arguments: tuple[str, ...] = ()
     exit_code: int | None = None
     stdout: tuple[str, ...] = ()
-    """Texts that must be printed."""
+    """Texts that the output must contain."""
     json: object = None
-    """A document of which the printed one must be a superset."""
+    """A JSON document that must be a subset of the printed one."""
     schema: Mapping[str, object] | None = None
     produced: Mapping[str, object] = field(default_factory=lambda: NOTHING)
     """Files that must exist afterwards: their text, `null` for any, or a mapping with `contains`."""
@@ -114,11 +115,11 @@ class ScriptCall:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One test, whatever format it was written in."""
+    """One test, in any format."""
 
     id: str
     prompts: tuple[str, ...] = ()
-    """What the user says, turn by turn."""
+    """User messages, one per turn."""
     name: str = ""
     skill: str | None = None
     routing: Routing | None = None
@@ -144,14 +145,14 @@ class Suite:
     cases: tuple[Case, ...] = ()
     skill: str | None = None
     notes: tuple[str, ...] = ()
-    """What the file says that is not used, and files it names that are not there."""
+    """Unused content of the file, and missing files that it names."""
     parts: tuple[Path, ...] = ()
     """Other files that it names and that were read with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A file that holds no cases that can be run, and why."""
+    """A file without runnable cases, and the reason."""
 
     path: Path
     reason: str

@@ -1,4 +1,4 @@
-"""What each client does with each field of a header."""
+"""Support of header fields by client."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ _CLAUDE_CODE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ClientRules:
-    """A program that reads skills."""
+    """The header fields that one client of skills reads."""
 
     title: str
-    """What its verdict is called."""
+    """The name of its verdict."""
     acts_on: frozenset[str]
     accepts: frozenset[str]
-    """Known to it and without effect."""
+    """Fields that it accepts and ignores."""
     refuses_others: bool = False
 
     def treatment(self, field: str) -> str:
-        """Return what becomes of a field."""
+        """Return how the client treats a field."""
         if field in self.acts_on:
             return "used"
         if field in self.accepts or not self.refuses_others:
@@ -39,9 +39,9 @@ CLIENTS = MappingProxyType(
         "codex": ClientRules("Codex", frozenset({"name", "description", "metadata"}), frozenset()),
     }
 )
-"""By the word for `--for`."""
+"""Rules by the argument of `--for`."""
 
 
 def treatments(client: str, fields: Iterable[str]) -> dict[str, str]:
-    """Return what one client does with each field: used, ignored or refused."""
+    """Return how one client treats each field: used, ignored or refused."""
     return {field: CLIENTS[client].treatment(field) for field in fields}

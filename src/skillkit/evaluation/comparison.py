@@ -1,4 +1,4 @@
-"""Two reports of the same tests: what got worse, what got better."""
+"""Comparison of two reports of the same tests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from skillkit.evaluation.report import BAD, GOOD, Report, Result
 
 _MEASURED_DROP = 0.02
-"""How much a share may fall without being worse: less than one case in fifty."""
+"""The tolerated decrease of a rate: less than one case in fifty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Comparison:
     new: tuple[Result, ...]
     gone: tuple[Result, ...]
     dropped: tuple[str, ...]
-    """Measures that fell, in words."""
+    """Descriptions of the metrics that decreased."""
 
     @property
     def is_worse(self) -> bool:
@@ -34,7 +34,7 @@ class Comparison:
 
 
 def compare(earlier: Report, now: Report) -> Comparison:
-    """What changed from `earlier` to `now`; a case that failed before is not worse for failing again."""
+    """Return the changes from `earlier` to `now`; a case that already failed before is not a regression."""
     before = {result.key: result for result in earlier.results}
     after = {result.key: result for result in now.results}
     both = [(before[key], result) for key, result in after.items() if key in before]

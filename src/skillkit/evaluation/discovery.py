@@ -1,4 +1,4 @@
-"""Finding files of cases beneath a folder, and the skill that each is about."""
+"""Find files of cases beneath a folder, and the skill of each."""
 
 import os
 import re
@@ -29,17 +29,17 @@ _NEVER = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class FoundSuites:
-    """What lies beneath a folder: what can be run, and what could not be read and why."""
+    """Suites beneath a folder, and unreadable files with the reason."""
 
     suites: tuple[Suite, ...] = ()
     unreadable: tuple[Unreadable, ...] = ()
 
 
 def find_suites(places: Iterable[Path], skill: str | None = None) -> FoundSuites:
-    """Every file of cases that `places` name or hold; what another file already names comes once.
+    """Return every file of cases in `places`; files already named by another file are listed once.
 
-    A file that says in its name or folder that it holds cases is reported when it does not; any other
-    file of tests, and what lies right in a folder that is named, counts only when it does.
+    A file whose name or folder marks it as cases is reported if it contains none; other test files, and files
+    directly in a named folder, are ignored unless they contain cases.
     """
     suites: dict[Path, Suite] = {}
     unreadable: dict[Path, Unreadable] = {}
@@ -61,7 +61,7 @@ def find_suites(places: Iterable[Path], skill: str | None = None) -> FoundSuites
 
 
 def skill_around(path: Path) -> str | None:
-    """The skill whose folder a file lies in, by the name of the folder."""
+    """Return the name of the folder of the skill that contains a file."""
     folder = folder_around(path)
     return folder.name if folder is not None else None
 

@@ -1,4 +1,4 @@
-"""JSON documents against what was expected: a subset, or a schema."""
+"""Compare JSON documents with expectations: a subset, or a schema."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping
 LONGEST_PATTERN = 1000
 LONGEST_TEXT = 1 << 20
 _UNSUPPORTED = ("$ref", "$dynamicRef", "patternProperties", "unevaluatedItems", "unevaluatedProperties")
-"""Keywords that can take exponential time, or that jsonschema matches with `re`."""
+"""Schema keywords that may take exponential time, or that jsonschema matches with `re`."""
 
 
 class NotJudgedError(ValueError):
-    """A check that cannot be judged here, and why."""
+    """Raised if a check cannot be judged, with the reason."""
 
 
 def find_pattern(pattern: str, text: str, flags: str = "") -> str:
-    """Return what a pattern of somebody else finds; a blank for an empty find, nothing for none.
+    """Return the match of a third-party pattern; a blank for an empty match, an empty string for none.
 
-    RE2 alone: its time is linear in the text. What it does not know (look-arounds, references to groups) and
-    what is too long is not judged.
+    Only RE2 is used: its time is linear in the text. Unsupported syntax (lookarounds, backreferences) and
+    patterns that are too long are not judged.
     """
     if len(pattern) > LONGEST_PATTERN:
         raise NotJudgedError(f"the pattern is longer than {LONGEST_PATTERN:,} characters")
@@ -37,7 +37,7 @@ def find_pattern(pattern: str, text: str, flags: str = "") -> str:
 
 
 def subset_differences(expected: object, found: object, place: str = "") -> Iterator[str]:
-    """Where `found` lacks something of `expected`; what it has besides does not matter."""
+    """Yield where `found` lacks parts of `expected`; additional content is ignored."""
     if isinstance(expected, Mapping):
         if not isinstance(found, Mapping):
             yield f"{place or 'the document'}: expected an object, found {_shown(found)}"
@@ -59,7 +59,7 @@ def subset_differences(expected: object, found: object, place: str = "") -> Iter
 
 
 def schema_differences(schema: Mapping[str, object], found: object) -> Iterator[str]:
-    """Where `found` breaks a JSON schema; patterns are matched by RE2."""
+    """Yield where `found` violates a JSON schema; patterns are matched by RE2."""
     try:
         from jsonschema import (  # type: ignore[import-untyped]
             Draft202012Validator,

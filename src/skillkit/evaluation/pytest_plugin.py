@@ -1,8 +1,8 @@
-"""`pytest --skills FOLDER`: each case is one test; behaviour is replayed from recordings, without a model."""
+"""`pytest --skills FOLDER`: one test per case; behaviour is replayed from recordings, without a model."""
 
 import difflib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,9 +39,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--skills-no-run", action="store_true", help="start no script of a skill")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "skill: a case of a skill, which --skills adds")
+
+
+@pytest.fixture
+def skill_tester() -> "Callable[[Path], SkillTester]":
+    """Return a factory for testers of the skills in a folder, for custom tests; it runs no script."""
+
+    def tester(folder: Path) -> "SkillTester":
+        from skillkit.evaluation.targets import find_targets
+        from skillkit.evaluation.tester import SkillTester
+
+        found = find_targets([folder])
+        return SkillTester(found.skills, found.suites, unloadable=found.unloadable)
+
+    return tester
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Load no conftest.py where one would be a skill's: its code would run in this process."""
+    """Load no conftest.py that belongs to a skill: its code would run in this process."""
     known, here = early_config.known_args_namespace, early_config.invocation_params.dir
     if known.skills:
         named = [here / arg.partition("::")[0] for arg in getattr(known, "file_or_dir", None) or ()]
@@ -52,7 +70,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave a skill's own Python files alone: its cases are data, its tests somebody else's code."""
+    """Ignore a skill's Python files: its cases are data, its tests third-party code."""
     if config.getoption("--skills") and _belongs_to_skill(collection_path):
         return True
     return None
@@ -65,7 +83,7 @@ def _belongs_to_skill(path: Path) -> bool:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """The tests of skills come after those that were collected from files."""
+    """Run the tests of skills after those collected from files."""
     folders = [Path(folder) for folder in config.getoption("--skills")]
     for folder in folders:
         if not folder.exists():
@@ -81,7 +99,7 @@ def pytest_collection_modifyitems(
 
 
 class SkillsCollector(pytest.Collector):
-    """What the tests of skills hang on."""
+    """Collects the tests of skills."""
 
     def collect(self) -> Iterator[pytest.Item]:
         return iter(())
@@ -93,6 +111,7 @@ class SkillItem(pytest.Item):
     def __init__(self, *, test: "SkillTest", **more: object) -> None:
         super().__init__(**more)  # type: ignore[arg-type]
         self.test = test
+        self.add_marker("skill")
 
     def runtest(self) -> None:
         result = self.test.run()
@@ -111,7 +130,7 @@ class SkillItem(pytest.Item):
 
 
 class SkillCaseError(Exception):
-    """A case that failed."""
+    """Raised when a case fails."""
 
     def __init__(self, result: Result) -> None:
         super().__init__(result.message)
@@ -119,7 +138,7 @@ class SkillCaseError(Exception):
 
 
 def _explanation(result: Result) -> Iterator[str]:
-    """What happened instead, with the difference to what was expected."""
+    """Yield the actual results, with the difference from the expected ones."""
     texts = [str(problem) for problem in result.problems]
     if not any(result.message in text for text in texts):
         yield result.message
@@ -173,7 +192,7 @@ def _replayed(folder: str | None, tester: "SkillTester") -> "BehaviourRunner | N
 
     if folder is None or not tester.behaviour_cases():
         return None
-    judge = Judge(lambda question: "")  # only what was recorded counts
+    judge = Judge(lambda question: "")  # use recorded verdicts only
     return BehaviourRunner(
         Recordings(Path(folder) if folder else None, replay=True), baseline=False, judge=judge
     )

@@ -1,4 +1,4 @@
-"""What a test run found, as plain data with a versioned JSON form."""
+"""Report of a test run, as plain data with a versioned JSON form."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ EMPTY: Mapping[str, object] = MappingProxyType({})
 
 
 class Tier(str, Enum):
-    """What is tested, cheapest first."""
+    """The tested aspect, cheapest first."""
 
     STATIC = "static"
     ROUTING = "routing"
@@ -24,7 +24,7 @@ class Tier(str, Enum):
 
 
 class CaseOutcome(str, Enum):
-    """How one case ended. What nobody could judge is neither passed nor failed."""
+    """Outcome of one case. A case that was not judged has neither passed nor failed."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -40,7 +40,7 @@ GOOD = frozenset({CaseOutcome.PASSED, CaseOutcome.WARNED})
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong, and where."""
+    """A problem and its location."""
 
     message: str
     path: str = ""
@@ -56,7 +56,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One case of one skill."""
+    """The result of one case of one skill."""
 
     tier: Tier
     skill: str
@@ -64,28 +64,28 @@ class Result:
     outcome: CaseOutcome
     title: str = ""
     message: str = ""
-    """One sentence: what happened instead."""
+    """One sentence on the actual result."""
     problems: tuple[Problem, ...] = ()
     suite: str = ""
-    """The file that the case is written in."""
+    """The file that contains the case."""
     seconds: float = 0.0
     data: Mapping[str, object] = field(default_factory=lambda: EMPTY)
-    """What belongs to the tier: scores and words, output, runs with and without the skill."""
+    """Data of the tier: scores and words, output, runs with and without the skill."""
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What the same case has in another report."""
+        """Return the key that identifies the same case in other reports."""
         return self.tier.value, self.skill, self.suite.rsplit("/", 1)[-1], self.id
 
     @property
     def further_problems(self) -> list[str]:
-        """The problems in words, each once, without one that is the message already."""
+        """Return the messages of the other problems, without duplicates and without the main message."""
         return [text for text in dict.fromkeys(map(str, self.problems)) if text != self.message]
 
 
 @dataclass(frozen=True, slots=True)
 class SkillUnderTest:
-    """A skill as it was when it was tested."""
+    """A skill in its tested state."""
 
     name: str
     path: str
@@ -94,14 +94,14 @@ class SkillUnderTest:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything a run found."""
+    """All results of a test run."""
 
     results: tuple[Result, ...] = ()
     skills: tuple[SkillUnderTest, ...] = ()
     unreadable: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
     metrics: Mapping[str, object] = field(default_factory=lambda: EMPTY)
-    """By tier."""
+    """Metrics by tier."""
     created: str = ""
     tool: str = ""
 
@@ -115,7 +115,7 @@ class Report:
 
     @property
     def pass_rate(self) -> float | None:
-        """Passed of what was judged, between 0 and 1; None when nothing was."""
+        """The share of judged results that passed, between 0 and 1; None if none was judged."""
         return pass_rate(self.results)
 
     @property
@@ -124,7 +124,7 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Whether no limit and nobody ended the run before every case was asked of the model."""
+        """Whether every case was run: no limit or interrupt ended the run early."""
         return all(result.outcome is not CaseOutcome.SKIPPED for result in self.of(Tier.BEHAVIOUR))
 
     def as_data(self) -> dict[str, object]:
@@ -139,9 +139,9 @@ class Report:
 
     @classmethod
     def from_data(cls, data: object) -> "Report":
-        """A report that was written earlier; one of a newer version is refused."""
+        """Load a report from its data; raises an error for a newer version."""
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-            raise ConfigurationError("This is no report of `skillkit.evaluation`")
+            raise ConfigurationError("Not a report of `skillkit.evaluation`")
         version = data.get("version")
         if not isinstance(version, int) or version > VERSION:
             raise ConfigurationError(f"The report has version {version}; this program reads up to {VERSION}")
@@ -152,7 +152,7 @@ class Report:
 
 
 def pass_rate(results: Iterable[Result]) -> float | None:
-    """The share of judged results that are good."""
+    """Return the share of judged results that passed."""
     judged = [result for result in results if result.outcome in BAD | GOOD]
     if not judged:
         return None
@@ -160,7 +160,7 @@ def pass_rate(results: Iterable[Result]) -> float | None:
 
 
 def merge(first: Report, second: Report) -> Report:
-    """Two parts of one run."""
+    """Merge two parts of one run."""
     skills = {skill.name: skill for skill in (*first.skills, *second.skills)}
     return replace(
         first,

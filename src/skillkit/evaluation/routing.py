@@ -1,4 +1,4 @@
-"""The routing tier: which requests bring a skill, which must not, and who won instead."""
+"""The routing tier: requests that should match a skill, requests that must not, and wrong matches."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,11 +15,11 @@ DEEP = 10
 
 @dataclass(frozen=True, slots=True)
 class RoutedCase:
-    """A request with the skill that it is about, as it is asked of a library."""
+    """A request with its skill, as routed in a library."""
 
     case: Case
     skill: str
-    """Canonical; empty where a request is about no skill at all."""
+    """Canonical name; empty for a request without a skill."""
     wanted: tuple[str, ...]
     unwanted: tuple[str, ...]
     suite: str = ""
@@ -33,14 +33,14 @@ class RoutedCase:
         return self.case.routing is not None and self.case.routing.implied
 
     def renamed(self, names: Mapping[str, str]) -> "RoutedCase":
-        """The same about skills that are called otherwise."""
+        """Return the same case with its skills renamed."""
         skill, *others = (names.get(name, name) for name in (self.skill, *self.wanted, *self.unwanted))
         wanted, unwanted = others[: len(self.wanted)], others[len(self.wanted) :]
         return replace(self, skill=skill, wanted=tuple(wanted), unwanted=tuple(unwanted))
 
 
 def routed_cases(cases: Iterable[Case], skill: str | None, suite: Path | str = "") -> list[RoutedCase]:
-    """The cases that say which skill should answer; an empty name means `skill`."""
+    """Return the cases that name the expected skill; an empty name means `skill`."""
     found = []
     for case in cases:
         if case.routing is None or not case.prompts:
@@ -53,7 +53,7 @@ def routed_cases(cases: Iterable[Case], skill: str | None, suite: Path | str = "
 
 
 def canonical(name: str) -> str:
-    """A skill's own name, which may have a library before a slash or a colon, and a remark after it."""
+    """Return a skill's own name, without the library before a slash or colon and a remark after it."""
     return canonical_name(name.partition(" (")[0].replace(":", "/").rsplit("/", 1)[-1])
 
 
@@ -67,13 +67,13 @@ def _resolved(routing: Routing, skill: str | None) -> tuple[tuple[str, ...], tup
 
 
 def run_routing(matcher: SkillMatcher, cases: Iterable[RoutedCase], *, where: str = "") -> list[Result]:
-    """Ask every request of the library that `matcher` holds; `where` names the library in the results."""
+    """Route every request in the library of `matcher`; `where` names the library in the results."""
     known = {skill.canonical_name for skill in matcher.skills}
     return [_result(matcher, case, known, where) for case in cases]
 
 
 def metrics(results: Sequence[Result]) -> dict[str, object]:
-    """Precision, recall and ranks over results of this tier, None where no case says anything."""
+    """Return precision, recall and ranks over the results of this tier, None if undefined."""
     asked = [result for result in results if result.outcome is not CaseOutcome.SKIPPED]
     wanted = [result for result in asked if result.data.get("wanted")]
     unwanted = [result for result in asked if not result.data.get("wanted")]
@@ -100,7 +100,7 @@ def _result(matcher: SkillMatcher, case: RoutedCase, known: set[str], where: str
         return _made(case, CaseOutcome.SKIPPED, message, where, {})
     explained = matcher.explain(case.request)
     matches = list(explained.matches)
-    # Where nothing says what is unwanted, nothing is but where nothing is wanted either.
+    # Without declared unwanted skills, a case that expects no skill forbids every known one.
     wrong = case.unwanted or ([] if case.wanted else known)
     fired = [match for match in matches if match.skill.canonical_name in wrong]
     data: dict[str, object] = {
@@ -134,7 +134,8 @@ def _result(matcher: SkillMatcher, case: RoutedCase, known: set[str], where: str
 
 
 def _severity(case: RoutedCase) -> CaseOutcome:
-    """Nobody said that an implied request brings the skill by itself: a user may name the skill too."""
+    """Return the outcome of a failed case: for an implied request only a warning, as users may name the
+    skill."""
     return CaseOutcome.WARNED if case.implied else CaseOutcome.FAILED
 
 
@@ -147,11 +148,11 @@ def _made(
 
 
 def _rank(matcher: SkillMatcher, case: RoutedCase, matches: list[Match]) -> tuple[int | None, Match | None]:
-    """The place of the wanted skill, among the matches or further down, and its own entry."""
+    """Return the rank of the wanted skill, among the matches or below, and its match."""
     for number, match in enumerate(matches):
         if match.skill.canonical_name in case.wanted:
             return number, match
-    for number, match in enumerate(matcher.rank(case.request, DEEP)):  # only of a miss: it costs reasons
+    for number, match in enumerate(matcher.rank(case.request, DEEP)):  # slow, so only after a miss
         if match.skill.canonical_name in case.wanted:
             return number, match
     return None, None
@@ -181,7 +182,7 @@ def _share(values: Sequence[float]) -> float | None:
 
 
 def library_of(skills: Iterable[SkillMetadata]) -> list[SkillMetadata]:
-    """Each skill once by its name, the first one found."""
+    """Return the skills with unique names, the first of each."""
     found: dict[str, SkillMetadata] = {}
     for skill in skills:
         found.setdefault(skill.canonical_name, skill)

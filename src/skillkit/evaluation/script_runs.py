@@ -1,4 +1,4 @@
-"""The scripts tier: scripts of a skill, run in the sandbox with known input, against what must come of it."""
+"""The scripts tier: run scripts of a skill in the sandbox with known input and expected results."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,14 +23,14 @@ from skillkit.scripts.models import ScriptRunner
 from skillkit.scripts.tools import ScriptTools
 
 WORK = "$WORK"
-"""What arguments call the folder of the case."""
+"""Placeholder for the folder of the case in arguments."""
 MOST_OUTPUT = 20_000
 _LONGEST_FILE = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class SkillFolder:
-    """Some skills as a directory: all of them may be used, because somebody asked for their test."""
+    """Several skills as a SkillDirectory: all are trusted, because the user asked for their test."""
 
     skills: Sequence[SkillMetadata]
     authority: Authority
@@ -53,8 +53,8 @@ class SkillFolder:
 
 
 @dataclass(frozen=True, slots=True)
-class SandboxOnly(DefaultAuthority):
-    """A script under test gets its own folder to write in, and no network, variable or other file."""
+class SandboxAuthority(DefaultAuthority):
+    """Grants a script under test write access to its own folder, and no network, variable or other file."""
 
     work: Path | None = None
 
@@ -66,20 +66,20 @@ class SandboxOnly(DefaultAuthority):
 def sandboxed_scripts(
     skills: Sequence[SkillMetadata], work: Path | None = None, runner: ScriptRunner | None = None
 ) -> ScriptTools:
-    """The scripts of some skills, with nothing granted but a folder of the case's own."""
-    return ScriptTools(SkillFolder(skills, SandboxOnly(work)), runner)
+    """Return the scripts of some skills, granted nothing but the folder of the case."""
+    return ScriptTools(SkillFolder(skills, SandboxAuthority(work)), runner)
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
-    """What a script did."""
+class ScriptObservation:
+    """Outcome of one script run."""
 
     exit_code: int | None
     stdout: str
     json: object
     files: Mapping[str, str]
     error: str
-    """A code where the script did not run to its end."""
+    """The error code of an incomplete run."""
     message: str
 
     def as_data(self) -> dict[str, object]:
@@ -94,14 +94,15 @@ _NEVER_RAN = frozenset(
 
 def run_script_case(
     case: Case, skill: SkillMetadata, suite: Path, runner: ScriptRunner | None = None
-) -> tuple[Result, Observed | None]:
-    """Run one case in a folder of its own; what was seen comes back too, for whoever updates the file."""
+) -> tuple[Result, ScriptObservation | None]:
+    """Run one case in a temporary folder; return the result and the observation, used for updating the
+    file."""
     call = case.script
     if call is None:
         raise ConfigurationError(f"The case {case.id} runs no script")
     begun = perf_counter()
 
-    def made(outcome: CaseOutcome, problems: Sequence[str], seen: Observed | None) -> Result:
+    def made(outcome: CaseOutcome, problems: Sequence[str], seen: ScriptObservation | None) -> Result:
         return Result(
             Tier.SCRIPTS,
             skill.canonical_name,
@@ -134,14 +135,15 @@ def run_script_case(
 
 
 def _title(case: Case, call: ScriptCall) -> str:
-    """The command line; after what the case is called, since several may have the same command."""
+    """Return the name of the case followed by its command line, since several cases may have the same
+    command."""
     command = f"{call.script} {' '.join(call.arguments)}".strip()
     return command if case.id.isdigit() else f"{case.id}: {command}"
 
 
 def _observe(
     call: ScriptCall, skill: SkillMetadata, folder: Path, runner: ScriptRunner | None, given: set[str]
-) -> Observed:
+) -> ScriptObservation:
     tools = sandboxed_scripts([skill], folder, runner)
     arguments = [argument.replace(WORK, str(folder)) for argument in call.arguments]
     answer = tools.script_run(skill.name, call.script, arguments, json=False)
@@ -156,13 +158,13 @@ def _observe(
     }
     error = "" if answer["success"] else str(answer.get("error", ""))
     message = str(answer.get("message", "")).replace(str(folder), WORK)
-    return Observed(
+    return ScriptObservation(
         0 if answer["success"] and code is None else code, stdout, _parsed(stdout), produced, error, message
     )
 
 
 def _expected(call: ScriptCall) -> dict[str, object]:
-    """What a case asks for, under the names of what was seen."""
+    """Return the expectations of a case, under the field names of the observation."""
     texts = {name: text for name, text in call.produced.items() if isinstance(text, str)}
     wanted = {"exit_code": call.exit_code or 0, "json": call.json, "files": texts or None}
     return {name: value for name, value in wanted.items() if value is not None}
@@ -175,8 +177,8 @@ def _parsed(text: str) -> object:
         return None
 
 
-def differences(call: ScriptCall, seen: Observed) -> Iterator[str]:
-    """How what a script did differs from what its case expects."""
+def differences(call: ScriptCall, seen: ScriptObservation) -> Iterator[str]:
+    """Yield differences between a script run and the expectations of its case."""
     expected_code = 0 if call.exit_code is None else call.exit_code
     if seen.error in _NEVER_RAN or seen.exit_code != expected_code:
         yield f"expected exit code {expected_code}, got {seen.exit_code}: {seen.message}"
@@ -186,7 +188,7 @@ def differences(call: ScriptCall, seen: Observed) -> Iterator[str]:
             yield f"does not print {text!r}; it prints {seen.stdout[:120]!r}"
     if call.json is not None:
         if seen.json is None:
-            yield f"prints no JSON: {seen.stdout[:120]!r}"
+            yield f"does not print valid JSON: {seen.stdout[:120]!r}"
         else:
             yield from subset_differences(call.json, seen.json)
     if call.schema is not None:
@@ -195,8 +197,8 @@ def differences(call: ScriptCall, seen: Observed) -> Iterator[str]:
         yield from file_differences(name, expected, seen)
 
 
-def file_differences(name: str, expected: object, seen: Observed) -> Iterator[str]:
-    """The same for one file that it should have written."""
+def file_differences(name: str, expected: object, seen: ScriptObservation) -> Iterator[str]:
+    """Yield the differences for one file that the script should have written."""
     if name not in seen.files:
         there = ", ".join(seen.files) or "none"
         yield f"did not write {name}; files written: {there}"

@@ -1,4 +1,4 @@
-"""What somebody names to be tested: a skill, a folder of skills, or a file of cases."""
+"""Targets of a test run: a skill, a folder of skills, or a file of cases."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,18 +11,18 @@ from skillkit.evaluation.tester import skills_in
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The skills and cases that some paths hold."""
+    """The skills and cases found in some paths."""
 
     skills: tuple[SkillMetadata, ...] = ()
     unloadable: tuple[Diagnostic, ...] = ()
-    """Files that should be skills and cannot be loaded."""
+    """Invalid skill files."""
     suites: FoundSuites = field(default_factory=FoundSuites)
     alone: bool = False
-    """Only files of cases, none in a skill's folder: the library has to come from elsewhere."""
+    """Whether there are only files of cases outside any skill, so that a separate library is needed."""
 
 
 def find_targets(paths: Sequence[Path]) -> Targets:
-    """The skills beneath `paths`, or around a file of cases, and the cases that lie with them."""
+    """Find the skills beneath `paths`, or around a file of cases, and their cases."""
     folders = dict.fromkeys(_folders(paths))
     if not folders:
         return Targets(suites=find_suites(paths), alone=True)

@@ -1,4 +1,4 @@
-"""SkillTester: skills and their cases in, a report out, tier by tier."""
+"""SkillTester: runs the cases of skills, tier by tier, and returns reports."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from skillkit.matching.matcher import SkillMatcher
 
 if TYPE_CHECKING:
     from skillkit.evaluation.behaviour.runs import BehaviourCase, BehaviourRunner
-    from skillkit.evaluation.script_runs import Observed
+    from skillkit.evaluation.script_runs import ScriptObservation
     from skillkit.scripts.tools import ScriptTools
 
 P = ParamSpec("P")
@@ -33,7 +33,7 @@ Said = Callable[[str], object]
 
 
 def skills_in(folders: Iterable[Path]) -> SkillManager:
-    """Every skill beneath some folders, and nothing else; a folder may be a skill itself."""
+    """Return a manager with exactly the skills beneath some folders; a folder may be a skill itself."""
     manager = SkillManager(
         project_skill_dir="",
         anthropic_config_dir="",
@@ -47,7 +47,7 @@ def skills_in(folders: Iterable[Path]) -> SkillManager:
 
 @dataclass(frozen=True, slots=True)
 class SkillTest:
-    """One case that has not run yet."""
+    """One case that has not been run yet."""
 
     tier: Tier
     skill: str
@@ -76,11 +76,11 @@ class SkillTester:
         """Further skills of the library in which requests are routed."""
         self.mode = mode
         self.about = about
-        """The skill that cases are about where neither they nor their folder say so."""
+        """The skill for cases that name none and are outside a skill's folder."""
         self.scripts = scripts
-        """Runs scripts; None leaves out everything that runs one."""
+        """Runs scripts; None skips everything that needs one."""
         self.unloadable = unloadable
-        """Skills that could not even be loaded, and why."""
+        """Skills that failed to load, and the reason."""
         self.progress = progress
         self.library = routing.library_of((*self.skills, *self.among))
         self._matcher: SkillMatcher | None = None
@@ -92,7 +92,7 @@ class SkillTester:
         return self._matcher
 
     def report(self, results: Iterable[Result], metrics: dict[str, object]) -> Report:
-        """The frame of a report: what was tested, when, and which files could not be read."""
+        """Return a report of `results`, with the skills, the time and the unreadable files."""
         unreadable = [Problem(found.reason, str(found.path)) for found in self.suites.unreadable]
         notes = [f"{suite.path}: {note}" for suite in self.suites.suites for note in suite.notes]
         notes += self.unassigned()
@@ -109,7 +109,7 @@ class SkillTester:
         )
 
     def _accepted(self, results: Iterable[Result]) -> tuple[list[Result], list[str]]:
-        """The results with what each skill's own list accepts, and what is wrong with the lists."""
+        """Apply each skill's list of accepted findings; return the results and the problems of the lists."""
         kept, notes = list(results), []
         for skill in self.skills:
             entries, wrong = read_accepted(skill.base_dir)
@@ -123,7 +123,7 @@ class SkillTester:
         return kept, notes
 
     def run_static(self) -> Report:
-        """Every rule on every skill."""
+        """Run every rule on every skill."""
         results = [_unloadable(found) for found in self.unloadable]
         self.progress(f"Reading {len(self.skills)} skill{'s' * (len(self.skills) != 1)}")
         for skill in self.skills:
@@ -140,7 +140,7 @@ class SkillTester:
         return Examination(skill, self.matcher, self.scripts, (*own, *self._other_names(skill)))
 
     def _missing_inputs(self, skill: SkillMetadata) -> Iterator[Problem]:
-        """Files that a case of the skill is given and that are not there."""
+        """Yield input files of cases that do not exist."""
         for case, about, path in self._assigned():
             for file in case.files if about is skill else ():
                 named = file.source or ""
@@ -149,11 +149,11 @@ class SkillTester:
                     yield Problem(message, _within(path, skill.base_dir))
 
     def run_routing(self) -> Report:
-        """Every request with a known answer, asked of the library and of the skill alone."""
+        """Route every request with a known answer, in the library and in the skill alone."""
         cases = self.routed()
         if not cases:
             return self.report((), {})
-        self.progress(f"Asking {len(cases)} requests")
+        self.progress(f"Matching {len(cases)} request{'' if len(cases) == 1 else 's'}")
         results = routing.run_routing(self.matcher, cases)
         measured = routing.metrics(results)
         measured |= {"mode": self.matcher.mode.value, "threshold": self.matcher.threshold}
@@ -162,12 +162,12 @@ class SkillTester:
             results, measured["alone"] = self._alone(cases, results)
         return self.report(results, {Tier.ROUTING.value: measured})
 
-    def run_scripts(self) -> "tuple[Report, dict[Path, dict[str, Observed]]]":
-        """Every case that runs a script, and what the scripts did, by file and case."""
+    def run_scripts(self) -> "tuple[Report, dict[Path, dict[str, ScriptObservation]]]":
+        """Run every script case; return the report, and the observations by file and case."""
         from skillkit.evaluation.script_runs import run_script_case
 
         results: list[Result] = []
-        seen: dict[Path, dict[str, Observed]] = {}
+        seen: dict[Path, dict[str, ScriptObservation]] = {}
         for case, skill, path in self._assigned():
             if case.script is None:
                 continue
@@ -179,7 +179,7 @@ class SkillTester:
         return self.report(results, {}), seen
 
     def behaviour_cases(self) -> "list[BehaviourCase]":
-        """Every case with a prompt and something to judge, of skills under test."""
+        """Return every case of the skills under test that has a prompt and a check."""
         from skillkit.evaluation.behaviour.runs import BehaviourCase
 
         return [
@@ -189,7 +189,7 @@ class SkillTester:
         ]
 
     def without_checks(self) -> list[str]:
-        """Files with requests that say nothing of what should come of them, so that they are not run."""
+        """Return files with requests but no expectations, which are not run."""
         found = []
         for suite in self.suites.suites:
             asked = [
@@ -198,11 +198,11 @@ class SkillTester:
             count = sum(case.routing is None or case.routing.implied for case in asked)
             if count:
                 cases = "1 case says" if count == 1 else f"{count} cases say"
-                found.append(f"{suite.path}: {cases} nothing that could be judged: not run")
+                found.append(f"{suite.path}: {cases} nothing to check: not run")
         return found
 
     def tests(self, behaviour: "BehaviourRunner | None" = None) -> Iterator[SkillTest]:
-        """Every case of every tier by its name, not run yet; accepted findings pass."""
+        """Yield every case of every tier by name, not yet run; accepted findings pass."""
         accepted = {skill.canonical_name: read_accepted(skill.base_dir)[0] for skill in self.skills}
         for test in self._tests(behaviour):
             yield replace(test, run=partial(_run_accepting, test.run, accepted.get(test.skill, ())))
@@ -231,7 +231,7 @@ class SkillTester:
             yield SkillTest(Tier.BEHAVIOUR, each.skill.canonical_name, each.case.id, run)
 
     def _assigned(self) -> Iterator[tuple[Case, SkillMetadata, Path]]:
-        """Each case with the skill under test that it is about and the file it comes from."""
+        """Yield each case with its skill under test and its file."""
         by_name = {skill.canonical_name: skill for skill in self.skills}
         for suite in self.suites.suites:
             for case in suite.cases:
@@ -240,7 +240,8 @@ class SkillTester:
                     yield case, skill, suite.path
 
     def run_behaviour(self, runner: "BehaviourRunner") -> Report:
-        """Every behaviour case with and without its skill; what a limit or Ctrl-C left out is noted."""
+        """Run every behaviour case with and without its skill; note the cases skipped by a limit or
+        Ctrl-C."""
         from skillkit.evaluation.behaviour import runs
 
         results = runner.run(self.behaviour_cases())
@@ -259,18 +260,18 @@ class SkillTester:
             notes.append(
                 f"{runner.recordings.stale} recordings are of another version of the skill or prompt"
             )
-        # A replay says when the runs were made, so that it is the same document each time.
+        # A replay has the date of its recordings, so that its report is reproducible.
         created = runner.recordings.newest if runner.recordings.replay else ""
         return replace(report, notes=tuple(notes), created=created or report.created)
 
     def reread(self) -> None:
-        """Read the files of cases again, after one was written."""
+        """Read the files of cases again after an update."""
         again = [read_cases_file(suite.path, suite.skill) for suite in self.suites.suites]
         suites = tuple(suite for suite in again if isinstance(suite, Suite))
         self.suites = replace(self.suites, suites=suites)
 
     def routed(self) -> list[RoutedCase]:
-        """The cases of every suite that say which skill should answer."""
+        """Return the cases of all suites that name the expected skill."""
         found: list[RoutedCase] = []
         for suite in self.suites.suites:
             found.extend(routed_cases(suite.cases, self.skill_of(suite), suite.path))
@@ -278,7 +279,7 @@ class SkillTester:
         return [case.renamed(names) for case in found] if names else found
 
     def _by_folder(self) -> dict[str, str]:
-        """The name of a folder → the name of the one skill in such a folder, where no skill is called so."""
+        """Map folder names to the only skill in such a folder, unless a skill has that name."""
         known = {skill.canonical_name for skill in self.library}
         places: dict[str, set[str]] = {}
         for skill in self.library:
@@ -290,7 +291,7 @@ class SkillTester:
         }
 
     def unassigned(self) -> list[str]:
-        """Files with cases of which nobody knows what skill they are about."""
+        """Return files with cases whose skill is unknown."""
         return [
             f"{suite.path}: its cases do not say which skill they are about"
             for suite in self.suites.suites
@@ -301,7 +302,7 @@ class SkillTester:
         ]
 
     def skill_of(self, suite: Suite) -> str | None:
-        """The skill whose folder a suite lies in, or the one that it names."""
+        """Return the skill whose folder contains a suite, or the one that the suite names."""
         around = folder_around(suite.path)
         if around is not None:
             for skill in self.library:
@@ -314,14 +315,14 @@ class SkillTester:
     def _alone(
         self, cases: list[RoutedCase], results: list[Result]
     ) -> tuple[list[Result], dict[str, object]]:
-        """Whether each wanted skill would have come if it were the only one."""
+        """Return the results with whether the wanted skill matches as the only one, and the metrics."""
         by_name = {skill.canonical_name: skill for skill in self.library}
         wanting: dict[str, list[int]] = {}
         for number, case in enumerate(cases):
             if len(case.wanted) == 1 and case.wanted[0] in by_name:
                 wanting.setdefault(case.wanted[0], []).append(number)
         noted, alone = list(results), []
-        for name, numbers in wanting.items():  # a skill at a time, so that one index is held at a time
+        for name, numbers in wanting.items():  # one skill at a time, to hold only one index in memory
             matcher = SkillMatcher(
                 [by_name[name]],
                 mode=self.matcher.mode,
@@ -335,7 +336,7 @@ class SkillTester:
         return noted, {"cases": len(alone), "recall": round(sum(alone) / len(alone), 4) if alone else None}
 
     def _other_names(self, skill: SkillMetadata) -> Iterable[Problem]:
-        """Suites in the folder of a skill that are about one of another name."""
+        """Yield suites in the folder of a skill that name a different skill."""
         for suite in self.suites.suites:
             if folder_around(suite.path) == real_path(skill.base_dir) and suite.skill:
                 named = canonical(suite.skill)
@@ -358,7 +359,7 @@ def _run_accepting(run: Callable[[], Result], accepted: Sequence[Acceptance]) ->
 
 
 def _first(run: Callable[P, Sequence[object]], *given: P.args, **named: P.kwargs) -> Result:
-    """The result of a run that gives one, whatever comes with it."""
+    """Return the result of a run, which is its first value; the others are dropped."""
     return cast("Result", run(*given, **named)[0])
 
 

@@ -1,4 +1,4 @@
-"""Writing into a file of script cases what the scripts do now."""
+"""Update a file of script cases to the scripts' current results."""
 
 import json
 from collections.abc import Mapping
@@ -8,14 +8,14 @@ from skillkit.core.disk import replace_file
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.foreign_json import parse_json
 from skillkit.evaluation.formats.script_items import identity_of, script_call
-from skillkit.evaluation.script_runs import Observed, differences, file_differences
+from skillkit.evaluation.script_runs import ScriptObservation, differences, file_differences
 
 LONGEST_TEXT = 500
 _EXPECTATIONS = ("exit_code", "json", "schema", "stdout", "produces")
 
 
-def updated_document(path: Path, observed: Mapping[str, Observed]) -> str | None:
-    """The text of a file with what was seen as what is expected; None where nothing would change."""
+def updated_document(path: Path, observed: Mapping[str, ScriptObservation]) -> str | None:
+    """Return the text of a file with the observations as expectations; None if unchanged."""
     before = path.read_text(encoding="utf-8")
     document = parse_json(before)
     items = document if isinstance(document, list) else document.get("scripts") or document.get("cases")
@@ -31,12 +31,12 @@ def updated_document(path: Path, observed: Mapping[str, Observed]) -> str | None
 
 
 def write_document(path: Path, text: str) -> None:
-    """Replace the file as a whole."""
+    """Replace the file atomically."""
     replace_file(path, text.encode("utf-8"))
 
 
-def _write(item: dict[str, object], seen: Observed) -> None:
-    """Change what no longer holds, in the form its author gave it; an item that expects nothing gets all."""
+def _write(item: dict[str, object], seen: ScriptObservation) -> None:
+    """Update outdated expectations in the form their author used; an item without any gets all of them."""
     expected = item.get("expect")
     target = expected if isinstance(expected, dict) else item
     call = script_call(item)
@@ -60,7 +60,7 @@ def _write(item: dict[str, object], seen: Observed) -> None:
         _write_files(target, call.produced, seen)
 
 
-def _write_output(target: dict[str, object], seen: Observed) -> None:
+def _write_output(target: dict[str, object], seen: ScriptObservation) -> None:
     for key in ("json", "stdout"):
         target.pop(key, None)
     if seen.exit_code == 0 and seen.json is not None:
@@ -69,7 +69,7 @@ def _write_output(target: dict[str, object], seen: Observed) -> None:
         target["stdout"] = [line for line in seen.stdout.splitlines() if line.strip()][:5]
 
 
-def _write_files(target: dict[str, object], wanted: Mapping[str, object], seen: Observed) -> None:
+def _write_files(target: dict[str, object], wanted: Mapping[str, object], seen: ScriptObservation) -> None:
     kept: dict[str, object] = {}
     for name, expected in wanted.items():
         if name not in seen.files:
@@ -85,7 +85,7 @@ def _write_files(target: dict[str, object], wanted: Mapping[str, object], seen: 
 
 
 def _narrowed(expected: object, seen: object) -> object:
-    """What was seen of the fields that are expected: the others may be anything, as before."""
+    """Return the observed values of the expected fields; other fields remain unchecked."""
     if not isinstance(expected, dict) or not isinstance(seen, dict):
         return seen
     return {name: _narrowed(value, seen[name]) for name, value in expected.items() if name in seen} or seen

@@ -1,4 +1,4 @@
-"""A SKILL.md against the specification, and what well-known clients would do with it."""
+"""Validate a SKILL.md against the specification and well-known clients."""
 
 import re
 from collections.abc import Iterable
@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from skillkit._version import __version__
 from skillkit.core.codec import encode
 from skillkit.core.content import read_whole
 from skillkit.core.exceptions import ContentLoadError, SkillParsingError, SkillsUseError
@@ -21,14 +22,15 @@ from skillkit.core.walk import SkillWalk
 from skillkit.disclosure.settings import DEFAULT_MAX_INSTRUCTION_TOKENS
 from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.evaluation.clients import CLIENTS, treatments
+from skillkit.evaluation.report import CaseOutcome, Problem, Report, Result, Tier
 from skillkit.scripts.catalogue import missing_scripts
-from skillkit.scripts.needed_packages import KNOWN, SAME_NAME, NeededPackage, packages_of
+from skillkit.scripts.needed_packages import KNOWN, SAME_NAME, MissingPackage, packages_of
 from skillkit.scripts.node_packages import node_projects_of
 from skillkit.toolsets.declared import toolset_problems
 
 CLAUDE_CODE_ENTRY = 1536
 DESCRIPTION_BUDGET = 8000
-"""Characters that Claude Code (1 % of 200k tokens) and Codex have for all descriptions together."""
+"""Limit of Claude Code (1 % of 200k tokens) and Codex for all descriptions together, in characters."""
 _XML = re.compile(r"<[A-Za-z/][^>]*>")
 MAX_NAME = 64
 _UNLOADABLE = ("unreadable", "unloadable")
@@ -40,7 +42,7 @@ Treatment = Literal["accepts", "warns", "refuses"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one client does with the file."""
+    """The verdict of one client on the file."""
 
     client: str
     outcome: Treatment
@@ -49,7 +51,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """Everything there is to say about one file."""
+    """All findings about one file."""
 
     path: Path
     name: str | None
@@ -57,15 +59,15 @@ class Validation:
     warnings: tuple[Diagnostic, ...]
     verdicts: tuple[Verdict, ...]
     fields: tuple[str, ...] = ()
-    """Of the header, in their order."""
+    """Fields of the header, in order."""
 
     @property
     def unloadable(self) -> tuple[Diagnostic, ...]:
-        """Why `load_skill` could not hand it out, whatever a client makes of its header."""
+        """Errors that keep `load_skill` from returning the skill, whatever a client accepts of its header."""
         return tuple(found for found in self.errors if found.code in _UNLOADABLE)
 
     def verdict(self, client: str) -> Verdict:
-        """Return what the client of that word, such as `codex`, does with the file."""
+        """Return the verdict of the client with this argument of `--for`, such as `codex`."""
         return next(verdict for verdict in self.verdicts if verdict.client == CLIENTS[client].title)
 
     def to_data(self) -> dict[str, object]:
@@ -81,7 +83,7 @@ class Validation:
 
 
 def validate_paths(paths: Iterable[Path]) -> list[Validation]:
-    """Every SKILL.md that `paths` name or hold, each checked once."""
+    """Validate every SKILL.md in `paths`, each once."""
     files: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
@@ -93,7 +95,7 @@ def validate_paths(paths: Iterable[Path]) -> list[Validation]:
 
 
 def validate_file(path: Path) -> Validation:
-    """Check one SKILL.md by the letter of the specification."""
+    """Check one SKILL.md strictly against the specification."""
     found, readable = _strict(path)
     metadata = _lenient(path) if readable else None
     errors = [*_spelled(path), *(item for item in found if item.code != "extension-field")]
@@ -142,11 +144,11 @@ def _fields(path: Path) -> tuple[str, ...]:
 
 
 def _unloadable(skill: SkillMetadata) -> list[Diagnostic]:
-    """Why the instructions could not be handed to a model although the header is good."""
+    """Return errors that prevent loading the instructions although the header is valid."""
     try:
         body = read_document(skill).body
     except SkillParsingError:
-        return []  # said of the header already
+        return []  # reported for the header already
     except SkillsUseError as error:
         return [Diagnostic(skill.skill_path, "unreadable", Severity.ERROR, str(error))]
     tokens = TokenEstimator().count(render(body, skill.base_dir))
@@ -160,7 +162,7 @@ def _unloadable(skill: SkillMetadata) -> list[Diagnostic]:
 
 
 def _missing_parts(skill: SkillMetadata) -> list[Diagnostic]:
-    """Toolsets and scripts that the header names and that cannot be loaded; nothing is imported."""
+    """Return toolsets and scripts named by the header that cannot be loaded; nothing is imported."""
     problems = toolset_problems(skill)
     problems += [f"Script '{name}' is named in the header and not there" for name in missing_scripts(skill)]
     return [Diagnostic(skill.skill_path, "missing-part", Severity.ERROR, problem) for problem in problems]
@@ -180,12 +182,12 @@ def _linked_elsewhere(skill: SkillMetadata) -> list[Diagnostic]:
 
 
 def _undeclared(skill: SkillMetadata) -> list[Diagnostic]:
-    """What scripts import and nothing in the skill declares, with the packages it most likely comes from."""
+    """Return undeclared imports of scripts, with the most likely packages."""
     try:
         needed = [each for each in packages_of(skill) if each.source in (KNOWN, SAME_NAME, "")]
         npm = sorted({name for project in node_projects_of(skill) for name in project.undeclared})
     except SkillsUseError:
-        return []  # a tree that has no digest is told elsewhere
+        return []  # a tree without a digest is reported elsewhere
     named = [f"{each.module} ({_most_likely(each)})" for each in needed]
     named += [f"{name} (the npm package of that name)" for name in npm]
     if not named:
@@ -198,9 +200,9 @@ def _undeclared(skill: SkillMetadata) -> list[Diagnostic]:
     return [Diagnostic(skill.skill_path, "undeclared-import", Severity.WARNING, message)]
 
 
-def _most_likely(package: NeededPackage) -> str:
+def _most_likely(package: MissingPackage) -> str:
     if package.requirement is None:
-        return "nobody knows"
+        return "unknown package"
     return package.requirement if package.source == KNOWN else f"perhaps {package.requirement}"
 
 
@@ -230,7 +232,7 @@ def _verdicts(
 
 
 def _claude_code(metadata: SkillMetadata | None, errors: list[Diagnostic]) -> Verdict:
-    """Claude Code takes every file: what it cannot read of a header it does without."""
+    """Return the verdict of Claude Code, which accepts every file and ignores invalid parts of a header."""
     client, place = "Claude Code", "reads .claude/skills"
     codes = {found.code for found in errors}
     if "yaml" in codes:
@@ -245,7 +247,8 @@ def _claude_code(metadata: SkillMetadata | None, errors: list[Diagnostic]) -> Ve
 
 
 def _codex(metadata: SkillMetadata | None, errors: list[Diagnostic]) -> Verdict:
-    """Codex mends values that only lack quotes, wants a description, and checks no more than lengths."""
+    """Return the verdict of Codex, which repairs missing quotes, requires a description, and checks only
+    lengths."""
     client, place = "Codex", "reads .agents/skills"
     codes = {found.code for found in errors}
     if _lacks_description(errors):
@@ -297,12 +300,28 @@ def _claude_upload(
 
 
 def _agents_folder(client: str, errors: list[Diagnostic], reason: str) -> Verdict:
-    """Clients that hold to the limits of the specification and do not mind further fields."""
+    """Return the verdict of clients that enforce the limits of the specification and ignore unknown
+    fields."""
     limits = ("name-format", "name-folder", "description-length", "missing-field", "file-name")
     broken = sorted({found.code for found in errors if found.code in limits})
     if broken:
         return Verdict(client, "warns", f"{reason}; may leave it out: {', '.join(broken)}")
     return Verdict(client, "accepts", reason)
+
+
+def as_report(validations: Iterable[Validation]) -> Report:
+    """Convert validations to a report, with one result per finding."""
+    results = []
+    for each in validations:
+        name, file = each.name or each.path.parent.name, str(each.path)
+        found = [(item, CaseOutcome.FAILED) for item in each.errors]
+        found += [(item, CaseOutcome.WARNED) for item in each.warnings]
+        for item, outcome in found:
+            problem = Problem(item.message, line=item.line, warning=outcome is CaseOutcome.WARNED)
+            results.append(Result(Tier.STATIC, name, item.code, outcome, "", item.message, (problem,), file))
+        if not found:
+            results.append(Result(Tier.STATIC, name, "specification", CaseOutcome.PASSED, suite=file))
+    return Report(tuple(results), tool=f"skillkit {__version__}")
 
 
 def _data(found: Diagnostic) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Tests of a version of a skill that is not installed yet, for the card that asks for consent."""
+"""Test a version of a skill before it is installed, for the card that asks for consent."""
 
 import tempfile
 from collections.abc import Iterator
@@ -8,14 +8,14 @@ from skillkit.evaluation.report import BAD, GOOD, Report, merge
 from skillkit.evaluation.script_runs import sandboxed_scripts
 from skillkit.evaluation.targets import find_targets
 from skillkit.evaluation.tester import SkillTester
-from skillkit.install.plan import Plan
+from skillkit.install.fetch import LoadedSkill
 from skillkit.install.tree import SkillTree
 
 MOST_FAILURES = 3
 
 
-def notes_of_tests(plan: Plan) -> tuple[str, ...]:
-    """What the tests of the planned version say, in a few lines; its scripts run in the sandbox only."""
+def notes_of_tests(plan: LoadedSkill) -> tuple[str, ...]:
+    """Summarise the tests of the planned version in a few lines; its scripts run in the sandbox only."""
     with tempfile.TemporaryDirectory(prefix="skill-version-") as name:
         folder = Path(name) / plan.skill.name_canonical
         _write(plan.tree, folder)
@@ -23,7 +23,7 @@ def notes_of_tests(plan: Plan) -> tuple[str, ...]:
 
 
 def run_model_free(folder: Path) -> Report:
-    """The tiers that need no model, on every skill in a folder."""
+    """Run the tiers that need no model, on every skill in a folder."""
     targets = find_targets([folder])
     tester = SkillTester(targets.skills, targets.suites, unloadable=targets.unloadable)
     tester.scripts = sandboxed_scripts(targets.skills)

@@ -1,4 +1,4 @@
-"""A throw-away folder for one case, with the files that the case brings."""
+"""A temporary folder for one case, with the case's files."""
 
 import os
 import stat
@@ -20,7 +20,8 @@ _CHUNK = 1 << 20
 
 @contextmanager
 def workspace(files: Sequence[CaseFile], bases: Sequence[Path]) -> Iterator[Path]:
-    """A new folder with copies of `files`, whose sources lie beneath one of `bases`; gone afterwards."""
+    """Yield a new folder with copies of `files`, whose sources lie beneath one of `bases`; delete it
+    afterwards."""
     with tempfile.TemporaryDirectory(prefix="skill-case-") as name:
         folder = real_path(Path(name))
         inputs = _Inputs(folder)
@@ -30,13 +31,13 @@ def workspace(files: Sequence[CaseFile], bases: Sequence[Path]) -> Iterator[Path
             except OSError as error:
                 raise ConfigurationError(f"A file of a case cannot be copied: {error}") from error
         if os.geteuid() == 0:
-            folder.chmod(0o777)  # as root, scripts run in the sandbox as a user of their own
+            folder.chmod(0o777)  # as root, the sandbox runs scripts as a separate user
             open_to_all(folder)
         yield folder
 
 
 class _Inputs:
-    """Copies plain files into `folder` by descriptor, and counts them while they are read."""
+    """Copies regular files into `folder` by descriptor, and enforces limits while reading."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -60,7 +61,7 @@ class _Inputs:
                 if (parent := _descend(stack, base, source := _parts(named, base))) is not None:
                     self._copy(parent, source[-1] if source else ".", target, named)
                     return
-        raise ConfigurationError(f"The file '{shown(named)}' of a case is not there")
+        raise ConfigurationError(f"The file '{shown(named)}' of a case was not found")
 
     def _copy(self, parent: int, name: str, target: Path, named: str, depth: int = 0) -> None:
         self._count_file(named)
@@ -109,7 +110,7 @@ def _parts(path: str, base: Path) -> list[str]:
 
 
 def _descend(stack: ExitStack, base: Path, parts: Sequence[str]) -> int | None:
-    """Return a descriptor of the folder that holds the last of `parts`; None where it is not there."""
+    """Return a descriptor of the folder that contains the last of `parts`; None if it is missing."""
     folder = stack.enter_context(open_folder(base))
     for part in parts[:-1]:
         if folder is not None:

@@ -1,4 +1,4 @@
-"""Scripts of skills on many machines: a ScriptRunner over HTTPS, a gateway, and workers on Ray."""
+"""Run scripts of skills on many machines: a ScriptRunner over HTTPS, a gateway, and workers on Ray."""
 
 PORT = 8713
-"""Of a gateway, if none is given."""
+"""The default port of a gateway."""

@@ -1,28 +1,31 @@
-"""What gateway, engine and machines of a fleet agree on, and how they reach Ray."""
+"""Constants shared by the gateway, engine and machines of a fleet, and the connection to Ray."""
 
+import ipaddress
 import logging
 import os
 import socket
+import sys
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from skillkit.core.exceptions import ConfigurationError, SkillsUseError
 from skillkit.fleet.sealing import check_private, ray_token_path
 
-PROTOCOL = 3
-"""Raised with every change of what they say to each other; machines of another version are not used."""
+PROTOCOL = 4
+"""Incremented with every protocol change; machines of another version are not used."""
 HEARTBEAT = 1.0
 """Seconds between two heartbeats of a machine."""
 SILENCE = 5.0
-"""Seconds without one after which a machine counts as lost."""
+"""Seconds without a heartbeat after which a machine counts as lost."""
 PROGRAM_SILENCE = 10.0
-"""Seconds without a word of a program after which its runs are cancelled."""
-STRANDED = 60.0
+"""Seconds without a request of a program after which its runs are cancelled."""
+STRANDED = 120.0
 """Seconds without any ready machine after which waiting runs are refused."""
 NAMESPACE = "skillkit"
 WORKER = "worker-"
 AS_ITS_MACHINE = {"env_vars": {"RAY_worker_niceness": "0"}}
-"""Ray gives its actors the niceness 15, and scripts would inherit it."""
+"""Ray starts its actors with niceness 15, which scripts would inherit."""
 _PROBE = 3.0
 _HOW = (
     "start a head with 'ray start --head --port=6399', join this machine with "
@@ -31,39 +34,59 @@ _HOW = (
 
 
 class FleetError(SkillsUseError):
-    """The fleet cannot be reached, or cannot do what was asked; the message says why."""
+    """The fleet is unreachable, or refuses an operation; the message has the reason."""
 
 
 def import_ray() -> Any:
-    """Return the library, quiet and reporting its use to nobody; FleetError says how to get it."""
+    """Import Ray, quiet and without usage reports; FleetError has the install command."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
-    logging.getLogger("ray").setLevel(logging.ERROR)
     os.environ.setdefault("RAY_AUTH_MODE", "token")
     try:
         import ray
     except ImportError as error:
         raise FleetError("Machines of a fleet need Ray: install skillkit with the extra 'fleet'") from error
+    logging.getLogger("ray").setLevel(logging.ERROR)
     return ray
 
 
 def parse_address(address: str) -> tuple[str, int]:
-    """Return host and port of `ray://HOST:PORT`; ConfigurationError says what an address looks like."""
+    """Return host and port of `ray://HOST:PORT`; ConfigurationError describes the format."""
     parts = urlsplit(address)
     try:
         host, port = parts.hostname, parts.port
     except ValueError:
         host = port = None
     if parts.scheme != "ray" or not host or not port or parts.path.strip("/"):
-        raise ConfigurationError(f"'{address}' is not the address of a Ray head; {_HOW}", "address")
+        raise ConfigurationError(f"'{address}' is not a Ray address; {_HOW}", "address")
+    return host, port
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine's loopback."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def check_cluster(address: str) -> tuple[str, int]:
+    """Return host and port of a permitted head: TLS unless on loopback, and a token with private
+    permissions."""
+    host, port = parse_address(address)
+    if not is_loopback(host) and os.environ.get("RAY_USE_TLS") != "1":
+        raise FleetError(
+            f"{host} is reached over a network, and Ray would send its token in clear: set RAY_USE_TLS=1, "
+            "RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY and RAY_TLS_CA_CERT on every machine of the fleet"
+        )
+    if "RAY_AUTH_TOKEN" not in os.environ and ray_token_path().exists():
+        check_private(ray_token_path())
     return host, port
 
 
 def check_head(address: str) -> str:
     """Return HOST:PORT of a head that accepts connections; FleetError within seconds if none does."""
-    host, port = parse_address(address)
-    if "RAY_AUTH_TOKEN" not in os.environ and ray_token_path().exists():
-        check_private(ray_token_path())
+    host, port = check_cluster(address)
     try:
         with socket.create_connection((host, port), timeout=_PROBE):
             return f"{host}:{port}"
@@ -72,8 +95,17 @@ def check_head(address: str) -> str:
         raise FleetError(f"No Ray head at {address}: {reason}. To make one, {_HOW}") from error
 
 
+def send_ray_to(log: Path) -> None:
+    """Redirect Ray's own log lines to a file; errors of this program still reach the terminal."""
+    sys.stderr.flush()
+    sys.stderr = os.fdopen(os.dup(2), "w", buffering=1)
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    os.dup2(descriptor, 2)
+    os.close(descriptor)
+
+
 def connect(address: str) -> Any:
-    """Return Ray, connected to the cluster at `ray://HOST:PORT`; nothing is ever started for it."""
+    """Connect to the cluster at `ray://HOST:PORT` and return Ray; a cluster is never started."""
     where = check_head(address)
     ray = import_ray()
     if not ray.is_initialized():
@@ -85,21 +117,22 @@ def connect(address: str) -> Any:
 
 
 def _reason(error: BaseException) -> str:
-    """The innermost cause in one line; a wrong token in plain words."""
+    """Return the innermost cause in one line, with a clear message for a wrong token."""
     text, cause = str(error), error.__cause__ or error.__context__
     said = " ".join(text.split())[:300].rstrip(".")
     while cause is not None:
         text, cause = f"{text} {cause}", cause.__cause__ or cause.__context__
     if "InvalidAuthToken" in text:
-        return f"it wants its token: copy {ray_token_path()} from the head, or set RAY_AUTH_TOKEN"
+        return f"token required: copy {ray_token_path()} from the head, or set RAY_AUTH_TOKEN"
     return said
 
 
-def worker_names(ray: Any) -> list[str]:
-    """Return the names of the workers of every version."""
+def workers_and_addresses(ray: Any) -> tuple[list[str], list[str]]:
+    """Return the names of the workers of every version, and the addresses of all machines."""
     named = ray.util.list_named_actors(all_namespaces=True)
-    return [
+    workers = [
         entry["name"]
         for entry in named
         if entry["namespace"] == NAMESPACE and entry["name"].startswith(WORKER)
     ]
+    return workers, sorted({node["NodeManagerAddress"] for node in ray.nodes()})

@@ -1,4 +1,4 @@
-"""The Ray driver of a gateway, in a child process: Ray ends its process when a raylet or the head dies."""
+"""The gateway's Ray driver, in a child process: Ray ends its process when a raylet or the head dies."""
 
 import asyncio
 import base64
@@ -7,44 +7,44 @@ import itertools
 import json
 import os
 import sys
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.threads import in_daemon_thread
-from skillkit.fleet.cluster import NAMESPACE, FleetError, check_head, connect, worker_names
+from skillkit.fleet.cluster import NAMESPACE, FleetError, check_head, connect, workers_and_addresses
 
 _START = 30.0
-"""Seconds that a driver may take to join the cluster."""
+"""Timeout in seconds for a driver to join the cluster."""
 _BACK_OFF = (0.5, 1.0, 2.0, 5.0, 10.0)
 _LISTING = 5.0
 _TRIES = 3
-_KEPT_TREES = 32
 _BYTES = "$bytes"
 _LENGTH = 8
 
 
 class EngineLostError(FleetError):
-    """The driver died; what was sent may have arrived."""
+    """The driver died; pending requests may have been delivered."""
 
 
 class WorkerGoneError(FleetError):
-    """The worker died; what was sent may have arrived."""
+    """The worker died; the request may have been delivered."""
 
 
 class NoWorkerError(WorkerGoneError):
-    """There is no such worker (any more), so nothing was sent."""
+    """The worker does not exist (any more), so nothing was sent."""
 
 
 class Engine:
-    """Calls workers through a driver that is started again, with back-off, whenever it dies."""
+    """Calls workers through a driver that is restarted, with back-off, whenever it dies."""
 
     def __init__(self, address: str, say: Callable[[str], None]) -> None:
         self.address = address
         self.problem = "not connected yet"
-        """Why there is no driver at the moment, "" when there is one."""
+        """Why no driver is running; empty if one is."""
+        self.addresses: list[str] = []
+        """Addresses of every machine of the cluster, as last listed."""
         self._say = say
         self._process: asyncio.subprocess.Process | None = None
         self._ready = asyncio.Event()
@@ -59,7 +59,7 @@ class Engine:
             began = asyncio.get_running_loop().time()
             try:
                 await self._run_once()
-            except FleetError as error:
+            except SkillsUseError as error:
                 self._lost(str(error))
             if asyncio.get_running_loop().time() - began > 60:
                 failures = 0
@@ -67,14 +67,14 @@ class Engine:
             failures += 1
 
     async def ready(self) -> None:
-        """Return when there is a driver."""
+        """Wait until a driver is running."""
         await self._ready.wait()
 
     async def workers(self) -> list[str]:
-        """Return the names of all workers; a driver that cannot say is replaced after some tries."""
+        """Return the names of all workers; a driver that repeatedly fails to list them is replaced."""
         try:
             async with asyncio.timeout(_LISTING):
-                found = list(await self._ask("workers"))
+                found, self.addresses = await self._ask("workers")
         except EngineLostError:
             raise
         except (TimeoutError, FleetError):
@@ -84,16 +84,12 @@ class Engine:
                     self._process.kill()
             raise
         self._unable = 0
-        return found
+        return list(found)
 
     async def call(self, worker: str, method: str, *arguments: Any, seconds: float | None = None) -> Any:
-        """Return what a worker's method returns."""
+        """Call a worker's method and return its result."""
         async with asyncio.timeout(seconds):
             return await self._ask("call", worker, method, *arguments)
-
-    async def give_tree(self, worker: str, digest: str, packed: bytes) -> Any:
-        """Bring a tree to a worker through Ray's object store; return its reply."""
-        return await self._ask("give_tree", worker, digest, packed)
 
     async def _ask(self, operation: str, *arguments: Any) -> Any:
         if self._process is None or self._process.stdin is None or not self._ready.is_set():
@@ -113,7 +109,7 @@ class Engine:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,  # an interrupt at the terminal is for the gateway
+            start_new_session=True,  # interrupts at the terminal are handled by the gateway
         )
         assert self._process.stdout is not None
         try:
@@ -158,7 +154,7 @@ def _settle(answer: "asyncio.Future[Any]", kind: str, value: Any) -> None:
         answer.set_exception(FleetError(str(value)))
 
 
-# The frames between gateway and driver: JSON after its length, bytes in it as base64
+# Frames between gateway and driver: length-prefixed JSON, with bytes in base64
 
 
 def _frame(message: Any) -> bytes:
@@ -178,13 +174,12 @@ async def _read_frame(stream: asyncio.StreamReader) -> Any:
 
 
 class _Driver:
-    """Does what the gateway asks, one task a question; ends with its standard input."""
+    """Serves requests of the gateway, one task each; exits when its standard input is closed."""
 
     def __init__(self, ray: Any, write: Callable[[bytes], None]) -> None:
         self._ray = ray
         self._write = write
         self._actors: dict[str, Any] = {}
-        self._trees: OrderedDict[str, Any] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self, stream: asyncio.StreamReader) -> None:
@@ -208,19 +203,11 @@ class _Driver:
             kind, value = "failed", f"{type(error).__name__}: {str(error).strip().splitlines()[-1:]}"
         self._write(_frame([number, kind, value]))
 
-    async def workers(self) -> list[str]:
-        return await in_daemon_thread(worker_names, self._ray)
+    async def workers(self) -> tuple[list[str], list[str]]:
+        return await in_daemon_thread(workers_and_addresses, self._ray)
 
     async def call(self, worker: str, method: str, *arguments: Any) -> Any:
         return await getattr(await self._actor(worker), method).remote(*arguments)
-
-    async def give_tree(self, worker: str, digest: str, packed: bytes) -> Any:
-        """Each machine gets the bytes once, however many of its workers ask."""
-        if digest not in self._trees:
-            self._trees[digest] = await in_daemon_thread(self._ray.put, packed)
-            while len(self._trees) > _KEPT_TREES:
-                self._trees.popitem(last=False)
-        return await (await self._actor(worker)).add_tree.remote(digest, self._trees[digest])
 
     async def _actor(self, name: str) -> Any:
         if name not in self._actors:
@@ -233,7 +220,7 @@ class _Driver:
 
 async def _main(address: str) -> None:
     output = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)  # whatever Ray prints must not end up among the frames
+    os.dup2(2, 1)  # Ray's output must not mix with the frames
 
     def write(frame: bytes) -> None:
         view = memoryview(frame)
@@ -254,4 +241,4 @@ async def _main(address: str) -> None:
 
 if __name__ == "__main__":
     asyncio.run(_main(sys.argv[1]))
-    os._exit(0)  # Ray's threads have nothing left to say
+    os._exit(0)  # exit without waiting for Ray's threads

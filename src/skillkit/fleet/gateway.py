@@ -1,48 +1,52 @@
-"""Holds the runs, the queue and the machines of a fleet; programs reach it through `gateway_http`."""
+"""The runs and the queue of a fleet; programs reach it through `gateway_http`."""
 
 import asyncio
 import contextlib
 import logging
 import time
+import uuid
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from skillkit.core.disk import file_stamp, make_folder
 from skillkit.core.exceptions import ConfigurationError
-from skillkit.fleet.cluster import HEARTBEAT, PROGRAM_SILENCE, PROTOCOL, SILENCE, STRANDED, FleetError
+from skillkit.fleet.cluster import PROGRAM_SILENCE, PROTOCOL, SILENCE, STRANDED, FleetError
 from skillkit.fleet.engine import Engine, EngineLostError, NoWorkerError, WorkerGoneError
 from skillkit.fleet.fair_queue import FairQueue, QueueFullError
-from skillkit.fleet.gateway_disk import SentLog, TreeFolder
+from skillkit.fleet.machines import Machines
 from skillkit.fleet.policy import Policy, policy_path, read_policy
-from skillkit.fleet.sealing import MAX_AGE, FleetKeys, Label, SealError, binding
+from skillkit.fleet.sealing import MAX_AGE, FleetKeys, Label, SealError
+from skillkit.fleet.sent_runs import SentRunLog
 
 logger = logging.getLogger(__name__)
 
 MAX_DOCUMENTS = 1 << 30
-"""Bytes of waiting requests that the gateway holds; one more is refused."""
+"""Limit of waiting requests in bytes; further ones are refused."""
+MAX_TREES = 256 << 20
+"""Limit of cached trees in bytes; the oldest are dropped and requested again if needed."""
 _TRIES = 3
-"""Machines on which a run that did not start is tried."""
-_STRIKES = 3
-_PENALTY = 30.0
-"""Seconds for which a machine takes nothing after several runs in a row did not start there."""
+"""Number of machines that are tried for a run that did not start."""
 _RECOVERY = 60.0
-"""Seconds within which a new driver has to reach the machine of a run that was sent before."""
+"""Timeout in seconds for a new driver to reach the machine of a run sent earlier."""
 _TREE = 120.0
-"""Seconds in which a tree has to arrive at a machine."""
-MAX_TREES = 1 << 30
-"""Bytes of trees that are kept for each tenant."""
+"""Timeout in seconds for the upload of a tree, and for its transfer to a machine."""
 _ANSWERED = 60.0
-"""Seconds for which an answer can be asked for again."""
+"""Seconds for which a result can be requested again."""
+_TICK = 0.5
 
 T = TypeVar("T")
+Reply = tuple[str, Any]
+"""The outcome of a run, `elsewhere` if it never started, or a reply of a worker; and the result or the
+reason."""
 
 
 @dataclass(slots=True)
 class Run:
-    """A run of a program, from its submission until its answer was fetched."""
+    """A run of a program, from its submission until its result is fetched."""
 
     name: str
     tenant: str
@@ -50,15 +54,14 @@ class Run:
     document: bytes = b""
     priority: int = 0
     keep: float = 0.0
-    follow: bool = False
     state: str = "waiting"
-    """`waiting`, `running`, `tree` while its tree is missing, or how it ended: `result`, `lost`, `broken`,
+    """`waiting`, `running`, `tree` while its tree is missing, or the outcome: `result`, `lost`, `broken`,
     `cancelled`."""
     worker: str = ""
-    ticket: str = ""
+    sent: str = ""
+    """The id of the document sent to its worker."""
     answer: bytes = b""
     message: str = ""
-    output: list[bytes] = field(default_factory=list)
     heard: float = field(default_factory=time.monotonic)
     ended: float | None = None
     cancelled: bool = False
@@ -68,31 +71,13 @@ class Run:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     task: "asyncio.Task[None] | None" = None
 
-
-@dataclass(slots=True)
-class Machine:
-    """A worker as its heartbeats describe it."""
-
-    name: str
-    facts: dict[str, Any] = field(default_factory=dict)
-    heard: float = field(default_factory=time.monotonic)
-    state: str = ""
-    """`ready`, `draining`, `silent`, `unfit`, `other version`; empty before the first heartbeat."""
-    reason: str = ""
-    draining: bool = False
-    strikes: int = 0
-    barred_until: float = 0.0
-    ending: list[str] = field(default_factory=list)
-    taken: list[str] = field(default_factory=list)
-    task: "asyncio.Task[None] | None" = None
-
-    @property
-    def host(self) -> str:
-        return str(self.facts.get("host") or self.name)
+    def change(self, state: str) -> None:
+        self.state = state
+        self.changed.set()
 
 
 class Gateway:
-    """Runs are started at most once; whatever dies, every run is answered."""
+    """Starts each run at most once, and returns an outcome for each, whatever fails."""
 
     def __init__(
         self,
@@ -103,12 +88,12 @@ class Gateway:
     ) -> None:
         self.keys = keys
         self._engine = engine
-        self._log = SentLog(home / "sent.jsonl")
-        self._trees = home / "trees"
+        self._home = home
         self._say = say
         self._queue = FairQueue(Policy())
         self._runs: dict[str, Run] = {}
-        self._machines: dict[str, Machine] = {}
+        self._trees: OrderedDict[tuple[str, str], bytes] = OrderedDict()
+        self.machines = Machines(engine, self._queue, self._lose, self._grant)
         self._held = 0
         self._served = time.monotonic()
         self._policy_seen: object = "never"
@@ -116,33 +101,30 @@ class Gateway:
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
-        """Keep the engine, the machines and the queue going."""
-        make_folder(self._log.path.parent)
+        """Run the engine, the machines and the queue."""
+        make_folder(self._home)
+        self._sent = SentRunLog(self._home / "sent.sqlite")
         self._read_policy()
-        for record in self._log.read():
-            run = Run(**record, state="running")
-            self._runs[run.name] = run
+        for record in self._sent:
+            run = self._runs[record["name"]] = Run(**record, state="running")
             self._queue.adopt(run.name, run.tenant, run.worker, time.monotonic())
             run.task = asyncio.create_task(self._resume(run))
-        tasks = [
-            asyncio.create_task(each) for each in (self._engine.keep_running(), self._find(), self._tend())
-        ]
+        work = (self._engine.keep_running(), self.machines.find(), self._tend())
+        tasks = [asyncio.create_task(each) for each in work]
         try:
             yield
         finally:
             tasks += [run.task for run in self._runs.values() if run.task is not None]
-            tasks += [machine.task for machine in self._machines.values() if machine.task is not None]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            self._sent.close()
 
     # What programs ask
 
     def submit(self, tenant: str, sealed: bytes, priority: int) -> Run:
-        """Take a run; a second submission of the same run returns the first one."""
-        label, _ = self.keys.open(sealed)
-        if label.tenant != tenant or label.kind != "request":
-            raise SealError("not a request of this tenant")
+        """Accept a run; a second submission of the same run returns the first one."""
+        label, _ = self.open(tenant, sealed)
         if (known := self.find(tenant, label.run)) is not None:
             return known
         if label.run in self._runs:
@@ -151,42 +133,40 @@ class Gateway:
             raise SealError(f"request older than {MAX_AGE:g} s, or the clocks differ by that")
         if self._held + len(sealed) > MAX_DOCUMENTS:
             raise FleetError("the gateway holds too many waiting requests; try again later")
-        run = Run(label.run, tenant, label.digest, sealed, priority, label.keep, label.follow)
-        self._enqueue(run)  # QueueFullError before anything is kept
+        run = Run(label.run, tenant, label.digest, sealed, priority, label.keep)
+        self._enqueue(run)  # may raise QueueFullError, so before the run is stored
         self._held += len(sealed)
         self._runs[run.name] = run
         run.task = asyncio.create_task(self._drive(run))
         self._grant()
         return run
 
+    def open(self, tenant: str, sealed: bytes) -> tuple[Label, bytes]:
+        """Decrypt a tenant's request and its label; SealError for anything else."""
+        label, content = self.keys.open(sealed)
+        if label.tenant != tenant or label.kind != "request":
+            raise SealError("not a request of this tenant")
+        return label, content
+
     def find(self, tenant: str, name: str) -> Run | None:
-        """Return a tenant's run; another tenant's does not exist."""
+        """Return a tenant's run; None for another tenant's."""
         run = self._runs.get(name)
         if run is None or run.tenant != tenant:
             return None
         run.heard = time.monotonic()
         return run
 
-    async def wait(self, run: Run, position: int, seconds: float, *, start: bool = False) -> None:
-        """Return when the program has something to do or the time is over.
-
-        That is when the run has ended, its tree is missing, it has more output than `position`, or has
-        started and `start` asks for that.
-        """
+    async def wait(self, run: Run, seconds: float) -> None:
+        """Return when the run has ended, its tree is missing, or the timeout has passed."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while not (
-                    run.ended is not None
-                    or run.state == "tree"
-                    or len(run.output) > position
-                    or (start and run.state == "running")
-                ):
+                while run.ended is None and run.state != "tree":
                     run.changed.clear()
                     await run.changed.wait()
         run.heard = time.monotonic()
 
     async def cancel(self, run: Run) -> None:
-        """End a run; its state says so when the script is gone."""
+        """Cancel a run; its state changes once the script is gone."""
         if run.ended is not None or run.cancelled:
             return
         run.cancelled = True
@@ -197,37 +177,37 @@ class Gateway:
             with contextlib.suppress(FleetError, TimeoutError):
                 await self._engine.call(run.worker, "cancel", run.name, seconds=SILENCE)
 
-    def trees(self, tenant: str) -> TreeFolder:
-        """Where the trees of a tenant are: what one uploads is never another one's."""
-        return TreeFolder(self._trees / f"of-{tenant}")
-
-    async def add_tree(self, tenant: str, digest: str, packed: bytes) -> None:
-        """Keep a tree for a tenant's runs; machines compare it with its digest."""
-        kept = self.trees(tenant)
-        await asyncio.to_thread(kept.put, digest, packed)
-        await asyncio.to_thread(kept.trim, MAX_TREES)
+    def add_tree(self, tenant: str, digest: str, packed: bytes) -> None:
+        """Store a tree for a tenant's runs; machines verify its digest."""
+        self._trees[tenant, digest] = packed
+        while len(self._trees) > 1 and sum(map(len, self._trees.values())) > MAX_TREES:
+            self._trees.popitem(last=False)
         for run in self._runs.values():
             if (run.tenant, run.digest) == (tenant, digest):
                 run.uploaded.set()
 
-    async def prepare(self, tenant: str, sealed: bytes) -> dict[str, str]:
-        """Bring a tree and what its script needs to every ready machine; return why not, by host."""
-        label, _ = self.keys.open(sealed)
-        if label.tenant != tenant:
-            raise SealError("not a request of this tenant")
-        ready = [machine for machine in self._machines.values() if machine.state == "ready"]
-        found = await asyncio.gather(*(self._prepare_on(machine.name, label, sealed) for machine in ready))
+    async def prepare(self, tenant: str, sealed: bytes) -> dict[str, str] | None:
+        """Transfer a tree and the script's packages to every ready machine; return the error by host.
+
+        The error is empty on success. None if the tree has to be uploaded first.
+        """
+        label, content = self.open(tenant, sealed)
+        if (tenant, label.digest) not in self._trees:
+            return None
+        ready = self.machines.ready()
+        found = await asyncio.gather(*(self._prepare_on(machine.name, label, content) for machine in ready))
         return {f"{each.host} ({each.name})": why for each, why in zip(ready, found, strict=True)}
 
-    async def _prepare_on(self, worker: str, label: Label, sealed: bytes) -> str:
+    async def _prepare_on(self, worker: str, label: Label, content: bytes) -> str:
+        kind, value = "tree", ""
         try:
-            ticket = self._ticket(label, worker, sealed)[1]
-            kind, value = await self._engine.call(worker, "prepare", ticket, sealed)
-            if kind == "tree":
-                kind, value = await self._give_tree(worker, label)
-                if kind == "kept":
-                    ticket = self._ticket(label, worker, sealed)[1]
-                    kind, value = await self._engine.call(worker, "prepare", ticket, sealed)
+            for _ in range(2):
+                sealed = self.keys.seal(replace(label, worker=worker, id=""), content)
+                kind, value = await self._engine.call(worker, "prepare", sealed)
+                if kind == "tree":
+                    kind, value = await self._give_tree(worker, label)
+                if kind != "kept":
+                    break
         except (FleetError, TimeoutError) as error:
             return str(error) or "timeout"
         return "" if kind == "ready" else str(value)
@@ -235,75 +215,50 @@ class Gateway:
     # What operators ask
 
     def status(self, tenant: str | None = None) -> dict[str, Any]:
-        """Return machines, tenants and runs; for a tenant only its own numbers."""
+        """Return machines, tenants and runs; for a tenant, only its own numbers."""
         tenants = self._queue.tenants()
         if tenant is not None:
             return {"protocol": PROTOCOL, "tenants": {tenant: tenants[tenant]} if tenant in tenants else {}}
-        now = time.monotonic()
-        machines = [
-            {
-                **machine.facts,
-                "name": machine.name,
-                "state": machine.state or "joining",
-                "reason": machine.reason,
-                "running": self._queue.used(machine.name),
-                "silent_for": round(now - machine.heard, 1),
-            }
-            for _, machine in sorted(self._machines.items())
-        ]
         return {
             "protocol": PROTOCOL,
             "engine": self._engine.problem,
             "policy_error": self._policy_error,
-            "machines": machines,
+            "machines": self.machines.rows(),
             "tenants": tenants,
             "running": sum(int(each["running"]) for each in tenants.values()),
             "waiting": sum(int(each["waiting"]) for each in tenants.values()),
         }
 
-    async def drain(self, machine: str) -> list[str]:
-        """Start nothing more on a machine, given by name, host or address; return its workers."""
-        found = [
-            each
-            for each in self._machines.values()
-            if machine in (each.name, each.facts.get("host"), each.facts.get("address"))
-        ]
-        for each in found:
-            each.draining = True
-            self._judge(each)
-            with contextlib.suppress(FleetError, TimeoutError):
-                await self._engine.call(each.name, "finish", seconds=SILENCE)
-        return [each.name for each in found]
-
     # One run
 
     async def _drive(self, run: Run) -> None:
-        """Send a run to one machine after another until it starts on one."""
-        tries = 0
+        """Send a run to one machine after another until it starts."""
+        unfit = 0
         while True:
+            assert run.slot is not None
             try:
-                worker = await self._slot(run)
+                worker = await run.slot
             except asyncio.CancelledError:
+                self._queue.withdraw(run.name)
+                self._queue.release(run.name)
                 if not run.cancelled:
                     raise
                 self._end(run, "cancelled")
                 return
-            kind, value = await self._send(run, worker)
+            try:
+                kind, value = await self._send(run, worker)
+            except Exception as error:
+                logger.exception("Unexpected failure of a run")
+                kind, value = "lost", self._lost_words(worker, f"{type(error).__name__}: {error}")
             self._queue.release(run.name)
-            machine = self._machines.get(worker)
-            tries += kind == "unfit"
+            self.machines.answered(worker, kind, run.name)
             if kind == "unfit":
-                self._strike(worker, str(value))
-                value = f"The script was not started: {value} (on {machine.host if machine else worker})"
-            elif kind == "finishing" and machine is not None:
-                machine.draining = True
-                self._judge(machine)
-            elif kind == "result" and machine is not None:
-                machine.strikes = 0
-                machine.taken.append(run.name)
+                unfit += 1
+                self.machines.strike(worker, str(value))
+                value = f"The script was not started: {value} (on {self.machines.host(worker)})"
             if run.cancelled and kind != "result":
                 kind = "cancelled"
-            if kind in ("result", "lost", "broken", "cancelled") or tries >= _TRIES:
+            if kind in ("result", "lost", "broken", "cancelled") or unfit >= _TRIES:
                 self._end(run, "broken" if kind == "unfit" else kind, value)
                 return
             try:
@@ -317,29 +272,18 @@ class Gateway:
         run.state, run.worker, run.slot = "waiting", "", asyncio.get_running_loop().create_future()
         self._queue.submit(run.name, run.tenant, time.monotonic(), run.priority)
 
-    async def _slot(self, run: Run) -> str:
-        assert run.slot is not None
-        try:
-            return await run.slot
-        except asyncio.CancelledError:
-            self._queue.withdraw(run.name)
-            self._queue.release(run.name)
-            raise
-
-    async def _send(self, run: Run, worker: str) -> tuple[str, Any]:
+    async def _send(self, run: Run, worker: str) -> Reply:
         """Return a worker's reply; `lost` if there is none, `elsewhere` if the script never started."""
         run.lost.clear()
-        label = Label(run.name, run.tenant, run.digest, keep=run.keep, follow=run.follow)
-        for last in (False, True):
-            run.ticket, ticket = self._ticket(label, worker, run.document)
-            run.worker = worker
-            self._log.sent(run)
-            self._change(run, "running")
-            following = asyncio.create_task(self._follow(run)) if run.follow else None
+        label, content = self.open(run.tenant, run.document)
+        for _ in range(2):
+            run.worker, run.sent = worker, uuid.uuid4().hex
+            sealed = self.keys.seal(replace(label, worker=worker, id=run.sent), content)
+            self._sent.add(run)
+            run.change("running")
             try:
-                kind, value = await self._unless_lost(
-                    run, self._engine.call(worker, "run", ticket, run.document)
-                )
+                call = self._engine.call(worker, "run", sealed)
+                kind, value = await self._unless_lost(run, call)
             except EngineLostError:
                 return await self._recover(run)
             except FleetError as error:
@@ -347,10 +291,6 @@ class Gateway:
                 if isinstance(error, NoWorkerError):
                     return "elsewhere", ""
                 return "lost", self._lost_words(worker, str(error))
-            finally:
-                if following is not None:
-                    await asyncio.wait([following], timeout=2 * HEARTBEAT)
-                    following.cancel()
             if kind != "tree":
                 return kind, value
             if not await self._have_tree(run):
@@ -361,39 +301,35 @@ class Gateway:
                 return "unfit", str(error) or "timeout"
             if kind != "kept":
                 return kind, value
-            if last:
-                return "unfit", "the machine does not keep its tree"
-        raise AssertionError
+        return "unfit", "the machine does not keep its tree"
 
-    async def _recover(self, run: Run) -> tuple[str, Any]:
-        """Ask a machine what became of a run that an earlier driver sent."""
+    async def _recover(self, run: Run) -> Reply:
+        """Ask a machine for the outcome of a run that an earlier driver sent."""
         try:
             async with asyncio.timeout(_RECOVERY):
                 while True:
                     await self._engine.ready()
                     try:
-                        call = self._engine.call(run.worker, "collect", run.name, run.ticket)
+                        call = self._engine.call(run.worker, "collect", run.name, run.sent)
                         found = await self._unless_lost(run, call)
                     except EngineLostError:
                         continue
-                    except WorkerGoneError as error:
-                        return "lost", self._lost_words(run.worker, str(error))
                     return ("result", found) if found is not None else ("elsewhere", "")
         except (TimeoutError, FleetError) as error:
             return "lost", self._lost_words(run.worker, str(error) or "the cluster cannot be reached")
 
     async def _resume(self, run: Run) -> None:
-        """Answer a run that was sent before this gateway was started."""
+        """Complete a run that was sent before this gateway was started."""
         kind, value = await self._recover(run)
         self._queue.release(run.name)
         if kind == "elsewhere":  # its program submits it again
-            self._log.ended(run)
-            self._runs.pop(run.name, None)
+            self._sent.remove(run.name)
+            del self._runs[run.name]
         else:
             self._end(run, kind, value)
 
     async def _unless_lost(self, run: Run, work: Awaitable[T]) -> T:
-        """Return what `work` returns; FleetError when the machine falls silent first."""
+        """Await `work` and return its result; WorkerGoneError if the machine is lost first."""
         working, lost = asyncio.ensure_future(work), asyncio.create_task(run.lost.wait())
         try:
             await asyncio.wait({working, lost}, return_when=asyncio.FIRST_COMPLETED)
@@ -404,54 +340,27 @@ class Gateway:
             working.cancel()
             lost.cancel()
 
-    async def _follow(self, run: Run) -> None:
-        position = 0
-        with contextlib.suppress(FleetError):
-            while True:
-                found, sealed = await self._engine.call(run.worker, "output", run.name, position)
-                if found < 0 and position:
-                    return
-                if sealed:
-                    run.output.append(sealed)
-                    run.changed.set()
-                    position = found
-                else:
-                    await asyncio.sleep(0.02 if found < 0 else 0)
-
-    def _ticket(self, label: Label, worker: str, sealed: bytes) -> tuple[str, bytes]:
-        """Return the id of a new ticket, and the ticket."""
-        words = Label(
-            label.run, label.tenant, label.digest, "ticket", worker, binding(sealed), label.keep, label.follow
-        )
-        ticket = self.keys.seal(words)
-        return self.keys.open(ticket)[0].id, ticket
-
     async def _have_tree(self, run: Run) -> bool:
         """Return whether the tree is here; its program has some time to upload it."""
-        has = self.trees(run.tenant).has
-        if not await asyncio.to_thread(has, run.digest) and not run.cancelled:
+        if (run.tenant, run.digest) not in self._trees and not run.cancelled:
             run.uploaded.clear()
-            self._change(run, "tree")
+            run.change("tree")
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_TREE):
                     await run.uploaded.wait()
-        return await asyncio.to_thread(has, run.digest)
+        return (run.tenant, run.digest) in self._trees
 
-    async def _give_tree(self, worker: str, label: Label) -> tuple[str, Any]:
-        """Bring a tree to a machine; return its reply."""
-        trees = self.trees(label.tenant)
-        packed = await asyncio.to_thread(trees.get, label.digest)
-        if packed is None:
-            return "broken", "its tree was not uploaded"
-        async with asyncio.timeout(_TREE):
-            kind, value = await self._engine.give_tree(worker, label.digest, packed)
+    async def _give_tree(self, worker: str, label: Label) -> Reply:
+        """Transfer a tree to a machine; return its reply."""
+        if (packed := self._trees.get((label.tenant, label.digest))) is None:
+            return "broken", "The script was not started: its tree was not uploaded"
+        kind, value = await self._engine.call(worker, "add_tree", label.digest, packed, seconds=_TREE)
         if kind == "broken":
-            trees.remove(label.digest)
+            self._trees.pop((label.tenant, label.digest), None)
         return kind, value
 
     def _lost_words(self, worker: str, why: str) -> str:
-        machine = self._machines.get(worker)
-        return f"{machine.host if machine else 'The machine'} was lost ({why}); the script may have run"
+        return f"{self.machines.host(worker)} was lost ({why}); the script may have run"
 
     def _end(self, run: Run, state: str, value: Any = "") -> None:
         self._held -= len(run.document)
@@ -461,112 +370,16 @@ class Gateway:
         else:
             run.message = str(value)
         run.ended = time.monotonic()
-        self._log.ended(run)
-        self._change(run, state)
+        self._sent.remove(run.name)
+        run.change(state)
         self._grant()
 
-    def _change(self, run: Run, state: str) -> None:
-        run.state = state
-        run.changed.set()
-
-    # Machines
-
-    async def _find(self) -> None:
-        while True:
-            try:
-                names = await self._engine.workers()
-            except EngineLostError:
-                await self._engine.ready()
-                continue
-            except (TimeoutError, FleetError):
-                names = []
-            for name in names:
-                if name not in self._machines:
-                    machine = self._machines[name] = Machine(name)
-                    machine.task = asyncio.create_task(self._hear(machine))
-            await asyncio.sleep(HEARTBEAT)
-
-    async def _hear(self, machine: Machine) -> None:
-        """Exchange heartbeats with a worker until it is gone."""
-        while True:
-            ending, machine.ending = machine.ending, []
-            taken, machine.taken = machine.taken, []
-            try:
-                facts = await self._engine.call(
-                    machine.name, "beat", machine.state, ending, taken, seconds=2 * HEARTBEAT
-                )
-            except EngineLostError:
-                await self._engine.ready()
-                machine.heard = time.monotonic()  # it was us who did not listen
-                continue
-            except WorkerGoneError:
-                break
-            except (TimeoutError, FleetError):
-                machine.ending += ending
-                if time.monotonic() - machine.heard > SILENCE and machine.state != "silent":
-                    self._give_up(machine)
-                await asyncio.sleep(HEARTBEAT / 4)
-                continue
-            machine.heard, machine.facts = time.monotonic(), facts
-            self._replace_older(machine)
-            self._judge(machine)
-            self._grant()
-            await asyncio.sleep(HEARTBEAT)
-        self._forget(machine)
-
-    def _judge(self, machine: Machine) -> None:
-        """Decide whether a machine takes runs."""
-        facts, now = machine.facts, time.monotonic()
-        if facts.get("protocol") != PROTOCOL:
-            machine.state, machine.reason = "other version", f"skillkit {facts.get('version')}"
-        elif machine.draining or facts.get("finishing"):
-            machine.state, machine.reason = "draining", ""
-        elif facts.get("unfit") or now < machine.barred_until:
-            machine.state = "unfit"
-            machine.reason = facts.get("unfit") or machine.reason
-        else:
-            machine.state, machine.reason = "ready", ""
-        if machine.state == "ready":
-            self._queue.add_worker(machine.name, max(1, int(facts["slots"])))
-        else:
-            self._queue.close_worker(machine.name)
-
-    def _strike(self, worker: str, why: str) -> None:
-        """Send a machine nothing more until its next heartbeat; after several strikes, for longer."""
-        if (machine := self._machines.get(worker)) is None:
-            return
-        machine.strikes += 1
-        machine.reason = why
-        if machine.strikes >= _STRIKES:
-            machine.barred_until = time.monotonic() + _PENALTY
-            machine.strikes = 0
-        machine.state = "unfit"
-        self._queue.close_worker(worker)
-
-    def _give_up(self, machine: Machine) -> None:
-        """What runs on a silent machine is lost; if it comes back, it is told to end that."""
-        machine.state, machine.reason = "silent", ""
-        self._queue.close_worker(machine.name)
-        for run in self._runs.values():
-            if run.worker == machine.name and run.state == "running":
-                machine.ending.append(run.name)
-                run.lost.set()
-
-    def _replace_older(self, machine: Machine) -> None:
-        """A worker that was started anew at its place has lost what the one before it ran."""
-        for other in list(self._machines.values()):
-            if other is not machine and other.facts.get("place") == machine.facts.get("place"):
-                self._give_up(other)
-                self._forget(other)
-
-    def _forget(self, machine: Machine) -> None:
-        self._queue.remove_worker(machine.name)
-        self._machines.pop(machine.name, None)
-        for run in self._runs.values():
-            if run.worker == machine.name and run.state == "running":
-                run.lost.set()
-        if machine.task is not None and machine.task is not asyncio.current_task():
-            machine.task.cancel()
+    def _lose(self, worker: str) -> list[str]:
+        """Mark the runs on a worker as lost; return their names."""
+        lost = [run for run in self._runs.values() if (run.worker, run.state) == (worker, "running")]
+        for run in lost:
+            run.lost.set()
+        return [run.name for run in lost]
 
     # The queue
 
@@ -580,11 +393,8 @@ class Gateway:
 
     async def _tend(self) -> None:
         while True:
-            now = time.monotonic()
-            wakes = self._queue.wakes_at()
-            await asyncio.sleep(
-                HEARTBEAT / 2 if wakes is None else max(0.001, min(wakes - now, HEARTBEAT / 2))
-            )
+            now, wakes = time.monotonic(), self._queue.wakes_at()
+            await asyncio.sleep(_TICK if wakes is None else max(0.001, min(wakes - now, _TICK)))
             now = time.monotonic()
             for run in list(self._runs.values()):
                 if run.ended is None:

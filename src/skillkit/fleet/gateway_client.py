@@ -1,4 +1,4 @@
-"""Requests to a gateway in the name of one key."""
+"""HTTP client of a gateway, authenticated by one key."""
 
 import os
 import ssl
@@ -17,7 +17,7 @@ _CONNECT = 5.0
 
 
 class UnreachableError(FleetError):
-    """The gateway did not answer; `sent` says whether it may have got the request."""
+    """The gateway did not respond; `sent` says whether it may have received the request."""
 
     def __init__(self, message: str, *, sent: bool) -> None:
         super().__init__(message)
@@ -25,7 +25,7 @@ class UnreachableError(FleetError):
 
 
 class RefusedError(FleetError):
-    """The gateway answered with an error."""
+    """The gateway responded with an error."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -33,7 +33,7 @@ class RefusedError(FleetError):
 
 
 class GatewayClient:
-    """Keeps connections to one gateway; threads share it."""
+    """Keeps connections to one gateway; may be shared by threads."""
 
     def __init__(self, url: str, token: str, ca: Path | None = None) -> None:
         check_url(url)
@@ -54,12 +54,12 @@ class GatewayClient:
     def ask(
         self, method: str, path: str, body: bytes = b"", *, seconds: float = 10.0, **query: Any
     ) -> dict[str, Any]:
-        """Return the JSON of an answer; UnreachableError or RefusedError when there is none."""
+        """Return the JSON body of a response; raises UnreachableError or RefusedError."""
         answer = self.text(method, path, body, seconds=seconds, **query)
         return dict(parse_json(answer)) if answer else {}
 
     def text(self, method: str, path: str, body: bytes = b"", *, seconds: float = 10.0, **query: Any) -> str:
-        """Return an answer as text."""
+        """Return the text of a response."""
         timeout = httpx.Timeout(seconds, connect=_CONNECT)
         try:
             answer = self._http.request(method, path, content=body, params=query, timeout=timeout)

@@ -1,17 +1,8 @@
-"""The HTTPS side of a gateway: what tenants and operators can ask, and the process that answers."""
+"""The HTTPS interface of a gateway for tenants and operators."""
 
-import asyncio
 import base64
-import os
-import signal
-import ssl
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -20,26 +11,21 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from skillkit.core.digest_memo import MAX_BYTES
-from skillkit.core.disk import agent_home, locked
-from skillkit.fleet import PORT
 from skillkit.fleet.cluster import FleetError
-from skillkit.fleet.engine import Engine
 from skillkit.fleet.fair_queue import QueueFullError
 from skillkit.fleet.gateway import Gateway, Run
-from skillkit.fleet.joining import is_loopback
 from skillkit.fleet.operations import metrics_text
-from skillkit.fleet.sealing import OPERATOR, FleetKeys, SealError
+from skillkit.fleet.sealing import OPERATOR, SealError
 
 _MAX_BODY = 2 * MAX_BYTES
 _MAX_WAIT = 5.0
-"""Seconds that a question about a run waits at most; it is the program's sign of life."""
-_AGAIN = 2.0
+"""Maximum long-poll in seconds for a run; each request also counts as the program's heartbeat."""
 
 Handler = Callable[[Gateway, str, Request], Awaitable[Response]]
 
 
 def make_app(gateway: Gateway) -> Starlette:
-    """Return the ASGI application of a gateway; it serves as long as the application lives."""
+    """Return the ASGI application of a gateway; the gateway runs for the lifetime of the application."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -93,28 +79,19 @@ async def _cancel(gateway: Gateway, tenant: str, request: Request) -> Response:
 
 
 async def _answer(gateway: Gateway, run: Run, request: Request) -> Response:
-    """Return how a run is: at once if its program has something to do, else after some seconds."""
-    position, seconds = _number(request, "from"), min(_number(request, "wait"), _MAX_WAIT)
-    await gateway.wait(run, position, seconds, start="start" in request.query_params)
-    words: dict[str, Any] = {"state": run.state, "message": run.message, "machine": run.worker}
-    words["output"] = [base64.b64encode(each).decode() for each in run.output[position:]]
-    if run.state == "result":
-        words["result"] = base64.b64encode(run.answer).decode()
-    return JSONResponse(words)
+    """Return the state of a run: at once if its program has to act, else after a long poll."""
+    await gateway.wait(run, min(_number(request, "wait"), _MAX_WAIT))
+    result = base64.b64encode(run.answer).decode()
+    return JSONResponse({"state": run.state, "message": run.message, "result": result})
 
 
 async def _add_tree(gateway: Gateway, tenant: str, request: Request) -> Response:
-    packed = await _body(request)
-    await gateway.add_tree(tenant, request.path_params["digest"], packed)
+    gateway.add_tree(tenant, request.path_params["digest"], await _body(request))
     return Response(status_code=204)
 
 
 async def _prepare(gateway: Gateway, tenant: str, request: Request) -> Response:
-    sealed = await _body(request)
-    label, _ = gateway.keys.open(sealed)
-    if not await asyncio.to_thread(gateway.trees(tenant).has, label.digest):
-        return JSONResponse({"state": "tree"})
-    return JSONResponse({"state": "result", "machines": await gateway.prepare(tenant, sealed)})
+    return JSONResponse({"machines": await gateway.prepare(tenant, await _body(request))})
 
 
 async def _status(gateway: Gateway, tenant: str, _: Request) -> Response:
@@ -128,7 +105,7 @@ async def _metrics(gateway: Gateway, tenant: str, _: Request) -> Response:
 
 async def _drain(gateway: Gateway, tenant: str, request: Request) -> Response:
     _only_operators(tenant)
-    return JSONResponse({"drained": await gateway.drain(request.path_params["machine"])})
+    return JSONResponse({"drained": await gateway.machines.drain(request.path_params["machine"])})
 
 
 def _run(gateway: Gateway, tenant: str, request: Request) -> Run:
@@ -166,96 +143,3 @@ def _refused(_: Request, error: Exception) -> Response:
 
 def _busy(_: Request, error: Exception) -> Response:
     return PlainTextResponse(str(error), 503, {"Retry-After": "1"})
-
-
-# The process
-
-
-@dataclass(frozen=True, slots=True)
-class GatewayOptions:
-    """How `agent fleet gateway` serves."""
-
-    address: str
-    """`ray://HOST:PORT` of the cluster's head."""
-    host: str = "127.0.0.1"
-    port: int = PORT
-    certificate: Path | None = None
-    key: Path | None = None
-    """Of TLS; without both, only loopback is served."""
-    keys: Path | None = None
-    home: Path | None = None
-
-    @property
-    def url(self) -> str:
-        return f"{'https' if self.certificate else 'http'}://{self.host}:{self.port}"
-
-
-async def serve_gateway(
-    options: GatewayOptions,
-    *,
-    beside: Sequence[Sequence[str]] = (),
-    say: Callable[[str], None] = lambda line: None,
-) -> None:
-    """Serve until SIGTERM or an interrupt; commands `beside` it are started again whenever they end."""
-    import uvicorn
-
-    if options.certificate is None and not is_loopback(options.host):
-        raise FleetError(
-            f"{options.host} is reached over a network, so programs need TLS: add --tls-cert and --tls-key"
-        )
-    home = options.home or agent_home() / "gateway"
-    keys = FleetKeys.read(options.keys)
-    gateway = Gateway(Engine(options.address, say), keys, home, say)
-    config = uvicorn.Config(
-        make_app(gateway),
-        host=options.host,
-        port=options.port,
-        ssl_certfile=options.certificate,
-        ssl_keyfile=options.key,
-        ssl_version=ssl.PROTOCOL_TLS_SERVER,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=2,
-        timeout_keep_alive=30,
-    )
-    async with AsyncExitStack() as held:
-        held.enter_context(locked(home / ".lock", partial(say, f"Waiting for another gateway with {home}")))
-        for command in beside:
-            task = asyncio.create_task(_keep(command))
-            held.push_async_callback(_stop, task)
-        say(f"Gateway at {options.url}")
-        await uvicorn.Server(config).serve()
-
-
-async def _keep(command: Sequence[str]) -> None:
-    while True:
-        process = await asyncio.create_subprocess_exec(*command, start_new_session=True)
-        try:
-            await process.wait()
-        finally:
-            if process.returncode is None:
-                with suppress(ProcessLookupError):
-                    process.send_signal(signal.SIGTERM)
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(10):
-                        await process.wait()
-                with suppress(ProcessLookupError):
-                    process.kill()
-        await asyncio.sleep(_AGAIN)
-
-
-async def _stop(task: "asyncio.Task[None]") -> None:
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-
-
-def one_machine(options: GatewayOptions) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the commands that make this machine a whole fleet: Ray's head and a worker, on loopback."""
-    port = options.address.rpartition(":")[2]
-    folder = os.path.dirname(sys.executable)
-    head = (
-        *(f"{folder}/ray", "start", "--head", "--block", f"--port={port}", "--node-ip-address=127.0.0.1"),
-        *("--include-dashboard=false", "--disable-usage-stats", "--num-cpus=1"),
-    )
-    return head, (f"{folder}/agent", "fleet", "worker", "--address", options.address)

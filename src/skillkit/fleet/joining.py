@@ -1,8 +1,7 @@
-"""A machine joins a fleet: try the sandbox, start a worker, exit when the gateway does not hear it."""
+"""Join a machine to a fleet: check the sandbox, start a worker, exit when the gateway is lost."""
 
 import asyncio
 import contextlib
-import ipaddress
 import os
 import signal
 import uuid
@@ -10,46 +9,44 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from skillkit.core.disk import agent_home
+from skillkit.core.disk import agent_home, make_folder
 from skillkit.core.threads import in_daemon_thread
-from skillkit.fleet.cluster import AS_ITS_MACHINE, NAMESPACE, WORKER, FleetError, connect, parse_address
+from skillkit.fleet.cluster import (
+    AS_ITS_MACHINE,
+    NAMESPACE,
+    WORKER,
+    FleetError,
+    check_cluster,
+    connect,
+    send_ray_to,
+)
 from skillkit.fleet.sealing import FleetKeys, keys_path
 from skillkit.fleet.worker import Worker, WorkerOptions
 from skillkit.scripts.selection import SETTING as SANDBOX
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
 
 UNHEARD = 15.0
-"""Seconds without an accepted heartbeat after which a worker exits, to be started again by its supervisor."""
+"""Seconds without an accepted heartbeat after which a worker exits, to be restarted by its supervisor."""
+UNHEARD_BUSY = 60.0
+"""The same while scripts run: a restarted gateway or driver will ask for their results."""
 _START = 120.0
-"""Seconds that Ray may take to start a worker's process."""
+"""Timeout in seconds for Ray to start a worker's process."""
 _LOOK = 0.5
 _GOODBYE = 600.0
-"""Seconds that what runs may take after SIGTERM."""
+"""Grace period in seconds for runs after SIGTERM."""
 
 
 def check_machine(
     address: str, home: Path | None = None, sandbox: str | None = None, keys: Path | None = None
 ) -> str:
-    """Return the sandbox that holds scripts here; FleetError if none does, or Ray would speak in clear."""
+    """Return the available sandbox; FleetError if there is none, or if Ray would use unencrypted
+    connections."""
     FleetKeys.read(keys)
-    host, _ = parse_address(address)
-    if not is_loopback(host) and os.environ.get("RAY_USE_TLS") != "1":
-        raise FleetError(
-            f"{host} is another machine, and Ray would send its token in clear: set RAY_USE_TLS=1, "
-            "RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY and RAY_TLS_CA_CERT on every machine of the fleet"
-        )
+    check_cluster(address)
     try:
         return SandboxSelection((home or agent_home() / "fleet") / "cache", sandbox).choose().name
     except NoSandboxError as error:
         raise FleetError(f"This machine cannot join: {error}") from error
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine, spoken to without a network."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 async def serve(
@@ -61,15 +58,18 @@ async def serve(
     keys: Path | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> None:
-    """Serve until SIGTERM or a drain, then let what runs end; FleetError when the fleet is lost."""
+    """Serve until SIGTERM or a drain, then wait for the current runs; FleetError when the fleet is lost."""
     say(f"Sandbox: {check_machine(address, home, sandbox, keys)}")
+    folder = home or agent_home() / "fleet"
+    make_folder(folder)
+    send_ray_to(folder / "ray.log")
+    say(f"Joining {address}; Ray writes to {folder / 'ray.log'}")
     ray = await in_daemon_thread(connect, address)
     node = ray.get_runtime_context().get_node_id()
-    options = WorkerOptions(  # settings as this program has them: the worker's environment is Ray's
+    options = WorkerOptions(  # resolved in this process: the worker inherits Ray's environment
         name=f"{WORKER}{uuid.uuid4().hex}",
         slots=slots or max(4, 2 * (os.cpu_count() or 1)),
-        place=f"{node}/{uuid.uuid4().hex[:8]}",
-        home=str(home or agent_home() / "fleet"),
+        home=str(folder),
         sandbox=sandbox or os.environ.get(SANDBOX),
         keys=str(keys or keys_path()),
     )
@@ -90,11 +90,12 @@ async def _stay(
 ) -> None:
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(_START):
-        await worker.ended.remote()
+        await worker.presence.remote()
     began, serving, leaving = loop.time(), False, 0.0
     while True:
         async with asyncio.timeout(UNHEARD):
-            silent, ended = await asyncio.gather(worker.silent_for.remote(), worker.ended.remote())
+            silent, busy, ended = await worker.presence.remote()
+        unheard = UNHEARD_BUSY if busy else UNHEARD
         if silent is not None and not serving:
             serving = True
             say(f"Serving {options.slots} runs at once as {options.name}")
@@ -105,9 +106,9 @@ async def _stay(
             say("Finishing what runs")
             leaving = loop.time()
             worker.finish.remote()
-        elif not leaving and (loop.time() - began if silent is None else silent) > UNHEARD:
+        elif not leaving and (loop.time() - began if silent is None else silent) > unheard:
             raise FleetError(
-                f"No heartbeat was accepted for {UNHEARD:g} s: is `agent fleet gateway` running, "
+                f"No heartbeat was accepted for {unheard:g} s: is `agent fleet gateway` running, "
                 "with the same version of skillkit and the same fleet.keys?"
             )
         with contextlib.suppress(TimeoutError):
@@ -116,9 +117,9 @@ async def _stay(
 
 
 def start_worker(ray: Any, node: str, options: WorkerOptions) -> Any:
-    """Return a new worker process on a machine; it ends with this program, and is never restarted by Ray.
+    """Start a worker process on a machine; it ends with this program, and Ray never restarts it.
 
-    A restarted actor would keep its name, and calls that were lost could be sent to it again.
+    A restarted actor would keep its name, and lost calls could be delivered to it again.
     """
     actor = ray.remote(num_cpus=0, max_restarts=0, max_task_retries=0)(Worker)
     placed = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node, soft=False)

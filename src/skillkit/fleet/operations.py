@@ -1,4 +1,4 @@
-"""What whoever runs a fleet asks its gateway: how it is, and to let a machine go."""
+"""Operator commands of a fleet: status and drain."""
 
 import time
 from collections import Counter
@@ -20,14 +20,14 @@ def fleet_status(url: str, keys: Path | None = None) -> dict[str, Any]:
 
 
 def fleet_metrics(url: str, keys: Path | None = None) -> str:
-    """Return the status as metrics."""
+    """Return the status in the metrics format."""
     return _ask(url, keys, lambda client: client.text("GET", "/v1/metrics"))
 
 
 def drain_machine(url: str, machine: str, seconds: float, keys: Path | None = None) -> list[str]:
-    """Start nothing more on a machine and wait until its workers have ended; return their names.
+    """Drain a machine and wait until its workers have exited; return their names.
 
-    FleetError when there is no such machine, or its runs take longer than `seconds`.
+    FleetError if there is no such machine, or its runs take longer than `seconds`.
     """
     path = f"/v1/machines/{quote(machine, safe='')}/drain"
     drained: list[str] = _ask(url, keys, lambda client: client.ask("POST", path))["drained"]
@@ -42,7 +42,7 @@ def drain_machine(url: str, machine: str, seconds: float, keys: Path | None = No
 
 
 def metrics_text(status: dict[str, Any]) -> str:
-    """Return a status as metrics in the text format that Prometheus and OpenTelemetry collectors read."""
+    """Format a status as metrics for Prometheus and OpenTelemetry collectors."""
     lines = [
         "# TYPE skillkit_fleet_workers gauge",
         *(

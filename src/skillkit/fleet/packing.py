@@ -1,4 +1,4 @@
-"""Trees and requests as bytes that travel, and back; a tree's digest says whether it arrived whole."""
+"""Serialise trees and requests for transfer; a tree's digest verifies its content."""
 
 import io
 import os
@@ -24,19 +24,20 @@ _LENGTH = 8
 
 
 class PackedTreeError(SkillsUseError):
-    """Bytes that are no packed tree, or one that must not be unpacked."""
+    """The bytes are not a packed tree, or an unsafe one."""
 
 
 def pack_tree(folder: Path) -> bytes:
-    """Return plain files with their executable bit and links as their text; equal trees give equal bytes."""
-    packed = _Packed()
+    """Pack regular files with their executable bit, and links as their targets; equal trees give equal
+    bytes."""
+    packed = _TreePacker()
     packed.add_folder(folder, "")
     return packed.close()
 
 
 def pack_files(files: Mapping[str, Path]) -> bytes:
-    """Return files and folders under other names; LinkedPathError where a link has taken one's place."""
-    packed = _Packed()
+    """Pack files and folders under other names; RefusedRunError if one was replaced by a link."""
+    packed = _TreePacker()
     for name, path in sorted(files.items()):
         with ExitStack() as held:
             place = Path(f"/proc/self/fd/{_held(open_real(path), held)}")
@@ -53,8 +54,8 @@ def _held(descriptor: int, held: ExitStack) -> int:
     return descriptor
 
 
-class _Packed:
-    """A tree that is being packed."""
+class _TreePacker:
+    """Packs a tree into an archive."""
 
     def __init__(self) -> None:
         self._bytes = io.BytesIO()
@@ -89,9 +90,9 @@ class _Packed:
 
 
 def unpack_tree(packed: bytes, folder: Path) -> None:
-    """Write a packed tree into `folder`, which must not exist; PackedTreeError for anything but a tree.
+    """Extract a packed tree to `folder`, which must not exist; PackedTreeError for invalid content.
 
-    Links are made after everything else, so nothing is ever written through one.
+    Links are created after everything else, so that nothing is ever written through one.
     """
     links: list[tuple[Path, str]] = []
     folder.mkdir()
@@ -121,7 +122,7 @@ def _bounded(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
     for number, member in enumerate(archive):
         size += member.size
         if number >= MAX_FILES or size > MAX_BYTES:
-            raise PackedTreeError(f"A tree of more than {MAX_FILES:,} files or {MAX_BYTES:,} bytes")
+            raise PackedTreeError(f"The tree exceeds {MAX_FILES:,} files or {MAX_BYTES:,} bytes")
         if not (member.isreg() or member.issym()):
             raise PackedTreeError(f"'{member.name}' is neither a plain file nor a link")
         yield member
@@ -130,12 +131,12 @@ def _bounded(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
 def _parts(name: str) -> tuple[str, ...]:
     parts = tuple(name.split("/"))
     if not name or "\0" in name or any(part in ("", ".", "..") for part in parts):
-        raise PackedTreeError(f"The name '{name}' leads out of the tree")
+        raise PackedTreeError(f"The name '{name}' is outside the tree")
     return parts
 
 
 def pack_request(request: ScriptRequest) -> bytes:
-    """Return the request without any path of this machine, followed by its input files."""
+    """Serialise the request without paths of this machine, followed by its input files."""
     files = b""
     if request.inputs:
         files = pack_files({each.name: each.path for each in request.inputs})
@@ -146,9 +147,9 @@ def pack_request(request: ScriptRequest) -> bytes:
 
 
 def unpack_request(content: bytes, new_folder: Callable[[], Path]) -> ScriptRequest:
-    """Return the request; input files are written beneath a new, empty folder.
+    """Deserialise a request; input files are written beneath a new, empty folder.
 
-    Scripts see their skill at the same place on every machine.
+    Scripts see their skill at the same path on every machine.
     """
     size = int.from_bytes(content[:_LENGTH], "big")
     document, files = content[_LENGTH : _LENGTH + size], content[_LENGTH + size :]

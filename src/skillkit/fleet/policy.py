@@ -1,4 +1,4 @@
-"""How the tenants of a fleet share it: weights, bounds, rates; a file on the gateway's machine."""
+"""The policy of a fleet: weights, limits and rates of tenants, in a file on the gateway's machine."""
 
 import os
 from collections.abc import Mapping
@@ -15,18 +15,18 @@ SETTING = "SKILLKIT_FLEET_POLICY"
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one tenant gets."""
+    """The share of one tenant."""
 
     weight: float = 1.0
-    """Of two tenants that both wait, one with twice the weight starts twice as many runs."""
+    """Of two waiting tenants, one with twice the weight starts twice as many runs."""
     waiting: int = 1000
-    """Runs that may wait; one more is refused."""
+    """Limit of waiting runs; further ones are refused."""
     running: int | None = None
-    """Runs at once; None for as many as there are slots."""
+    """Limit of concurrent runs; None for the number of slots."""
     rate: float | None = None
-    """Starts a second, over time; None for no such limit."""
+    """Average limit of starts per second; None for no limit."""
     burst: int = 10
-    """Starts at once after a pause, where there is a rate."""
+    """Limit of starts in a burst, if there is a rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Policy:
 
 
 def read_policy(path: Path | None = None) -> Policy:
-    """Return the policy in a JSON file; without the file everybody has the same share."""
+    """Read the policy from a JSON file; without the file all tenants have equal shares."""
     path = path or policy_path()
     try:
         data = read_json(path)
@@ -55,12 +55,12 @@ def read_policy(path: Path | None = None) -> Policy:
         default = _share(data.get("default", {}), Share())
         tenants = {name: _share(words, default) for name, words in data.get("tenants", {}).items()}
     except (ValueError, TypeError, AttributeError) as error:
-        raise ConfigurationError(f"The fleet's policy {path} is wrong: {error}", SETTING) from error
+        raise ConfigurationError(f"The fleet's policy {path} is invalid: {error}", SETTING) from error
     return Policy(default, tenants)
 
 
 def policy_path() -> Path:
-    """Where the policy is on the gateway's machine."""
+    """Return the path of the policy on the gateway's machine."""
     return Path(os.path.expanduser(os.environ.get(SETTING) or agent_home() / "fleet.json"))
 
 
@@ -71,5 +71,5 @@ def _share(words: Mapping[str, Any], base: Share) -> Share:
         if value is None and name in ("running", "rate"):
             continue
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-            raise ValueError(f"'{name}' is a number above 0")
+            raise ValueError(f"'{name}' must be a number above 0")
     return Share(**{**asdict(base), **words})

@@ -1,4 +1,4 @@
-"""A ScriptRunner whose scripts run on the machines behind a gateway; needs no Ray and opens no port."""
+"""A ScriptRunner that runs scripts on the machines of a gateway; needs no Ray and opens no port."""
 
 import asyncio
 import base64
@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any
@@ -17,23 +16,23 @@ from typing import Any
 from skillkit.core.authority import Requester, asking_for, current_requester
 from skillkit.core.digest_memo import DigestMemo
 from skillkit.core.exceptions import ConfigurationError, SkillsUseError
-from skillkit.core.foreign_json import parse_json
 from skillkit.core.pinned_trees import ChangedTreeError
 from skillkit.fleet.cluster import FleetError
 from skillkit.fleet.gateway_client import GatewayClient, RefusedError, UnreachableError, check_url
 from skillkit.fleet.packing import pack_request, pack_tree
 from skillkit.fleet.sealing import TENANT_SETTING, Label, SealError, TenantKey
 from skillkit.scripts.documents import DocumentError, result_from_json
+from skillkit.scripts.exceptions import RefusedRunError
 from skillkit.scripts.inputs import InputsError, check_project
 from skillkit.scripts.models import Outcome, ScriptRequest, ScriptResult
-from skillkit.scripts.pinned_run import LOCALE, LinkedPathError
+from skillkit.scripts.pinned_run import LOCALE
 
 BACKEND = "fleet"
-"""What a result names as its sandbox when no machine's sandbox was reached."""
+"""The sandbox in a result if no machine's sandbox was reached."""
 _AT_ONCE = 512
-"""Runs that one program waits for at the same time; more are sent as these end."""
+"""Limit of runs in flight per program; further ones wait for these."""
 _RETRIES = 3
-"""How often a script that is safe to retry is started again after its machine was lost."""
+"""Number of restarts of a script that is safe to retry, after its machine was lost."""
 _WAIT = 5
 _AGAIN = 0.2
 _UPLOAD = 120.0
@@ -41,9 +40,9 @@ _CANCELLED = ScriptResult(Outcome.CANCELLED, BACKEND, message="Script was cancel
 
 
 class RemoteRunner:
-    """Runs requests on a fleet: the same results, codes, limits and grants as on this machine.
+    """Runs requests on a fleet: with the same results, codes, limits and grants as on this machine.
 
-    A script is started at most once; one whose machine was lost ends as `lost`, unless its skill
+    A script is started at most once; if its machine is lost, the run ends as `lost`, unless its skill
     declares it safe to retry. Nothing is sent before the first run.
     """
 
@@ -58,15 +57,14 @@ class RemoteRunner:
         shared_paths: Iterable[Path] = (),
         keep_results: float = 0.0,
         on_start: Callable[[str], None] | None = None,
-        follow: Callable[[ScriptRequest, str], None] | None = None,
     ) -> None:
         """`url` is the gateway's, `key` a tenant's key or one for each tenant that this program serves.
 
         Without `key` it is read from SKILLKIT_FLEET_KEY or `~/.agent/fleet.key`. `ca` is a certificate to
-        trust besides the system's. A gateway may be away for `patience` seconds. Granted paths are refused,
-        except beneath `shared_paths`, which are the same files on every machine. With `keep_results` a run
-        outlives this program, and `collect` gets its result for that many seconds; `on_start` is told the
-        name by which.
+        trust besides the system's. The gateway may be unreachable for `patience` seconds. Granted paths are
+        refused, except beneath `shared_paths`, which are the same files on every machine. With `keep_results`
+        a run outlives this program, and `collect` returns its result for that many seconds; `on_start` is
+        called with the run's name when it is sent.
         """
         check_url(url)
         self.url = url
@@ -77,15 +75,13 @@ class RemoteRunner:
         self._shared = tuple(path.absolute() for path in shared_paths)
         self.keep_results = keep_results
         self.on_start = on_start
-        self.follow = follow
-        """Is told each line that a script prints, on either stream, while it runs."""
         self._lock = Lock()
         self._pool: ThreadPoolExecutor | None = None
         self._runs: set[_Run] = set()
         self._tenants: dict[str, _Tenant] = {}
 
     def run(self, request: ScriptRequest) -> ScriptResult:
-        """Run one request to its end. Interrupting the caller kills the script."""
+        """Run one request to completion. Interrupting the caller kills the script."""
         run, future = self._submit(request)
         try:
             return future.result()
@@ -105,15 +101,16 @@ class RemoteRunner:
             raise
 
     def prepare(self, request: ScriptRequest) -> dict[str, str]:
-        """Bring what a request needs to every machine; return why that cannot be, "" where it is there."""
+        """Transfer a request's tree and packages to every machine; return the error by host, "" for
+        success."""
         return self._tenant().prepare(request)
 
     def collect(self, name: str) -> ScriptResult:
-        """Return the result of a run that was kept, by the name that `on_start` was told."""
+        """Return the kept result of a run, by the name passed to `on_start`."""
         return self._tenant().collect(name)
 
     def close(self) -> None:
-        """Cancel what is running and end the connections."""
+        """Cancel the current runs and close the connections."""
         with self._lock:
             pool, self._pool = self._pool, None
             runs, self._runs = self._runs, set()
@@ -141,7 +138,7 @@ class RemoteRunner:
                 return ScriptResult(Outcome.REFUSED, BACKEND, message=refused)
             with asking_for(requester):
                 return run.to_end(self._tenant())
-        except (ChangedTreeError, LinkedPathError) as error:
+        except (ChangedTreeError, RefusedRunError) as error:
             return ScriptResult(Outcome.REFUSED, BACKEND, message=str(error))
         except (SkillsUseError, OSError) as error:
             return ScriptResult(Outcome.BROKEN, BACKEND, message=f"The script was not started: {error}")
@@ -150,7 +147,7 @@ class RemoteRunner:
                 self._runs.discard(run)
 
     def _refusal(self, request: ScriptRequest) -> str | None:
-        """Why a request cannot leave this machine."""
+        """Return why a request must not leave this machine; None if it may."""
         project: tuple[Path, ...] = ()
         if request.project is not None:
             try:
@@ -166,7 +163,7 @@ class RemoteRunner:
         return None
 
     def _tenant(self) -> "_Tenant":
-        """Return the key and connections for whoever this program acts for at the moment."""
+        """Return the key and connections for the program's current tenant."""
         name = (current_requester().tenant or "default") if isinstance(self._given, Mapping) else ""
         with self._lock:
             if name not in self._tenants:
@@ -180,7 +177,7 @@ class RemoteRunner:
         if self._given is None:
             return TenantKey.read()
         if tenant not in self._given:
-            raise ConfigurationError(f"No key of tenant '{tenant}' was given to this runner", TENANT_SETTING)
+            raise ConfigurationError(f"This runner has no key of tenant '{tenant}'", TENANT_SETTING)
         return TenantKey.parse(self._given[tenant])
 
 
@@ -191,15 +188,16 @@ class _Tenant:
         self.client = client
         self.key = key
 
-    def seal(self, run: str, request: ScriptRequest, keep: float = 0.0, *, follow: bool = False) -> bytes:
-        label = Label(run, self.key.tenant, request.digest, keep=keep, follow=follow)
+    def seal(self, run: str, request: ScriptRequest, keep: float = 0.0) -> bytes:
+        label = Label(run, self.key.tenant, request.digest, keep=keep)
         return self.key.seal(label, pack_request(request))
 
-    def open(self, encoded: str, run: str, kind: str) -> bytes:
+    def result(self, run: str, encoded: str) -> ScriptResult:
+        """Return the sealed result of a run; SealError or DocumentError if invalid."""
         label, content = self.key.open(base64.b64decode(encoded))
-        if (label.kind, label.run) != (kind, run):
-            raise SealError(f"unexpected document (expected {kind})")
-        return content
+        if (label.kind, label.run) != ("result", run):
+            raise SealError("unexpected document (expected result)")
+        return result_from_json(content)
 
     def upload(self, request: ScriptRequest) -> None:
         packed = _pack_approved(request)
@@ -208,7 +206,7 @@ class _Tenant:
     def prepare(self, request: ScriptRequest) -> dict[str, str]:
         sealed = self.seal(uuid.uuid4().hex, request)
         answer = self.client.ask("POST", "/v1/prepare", sealed, seconds=_UPLOAD)
-        if answer["state"] == "tree":
+        if answer["machines"] is None:
             self.upload(request)
             answer = self.client.ask("POST", "/v1/prepare", sealed, seconds=_UPLOAD)
         return dict(answer["machines"])
@@ -220,34 +218,33 @@ class _Tenant:
             except RefusedError as error:
                 raise FleetError(f"No result of run {run}, or not any more ({error})") from error
             if answer["state"] == "result":
-                return result_from_json(self.open(answer["result"], run, "result"))
+                return self.result(run, answer["result"])
             if answer["state"] not in ("waiting", "running", "tree"):
                 raise FleetError(answer["message"] or answer["state"])
 
 
 class _Run:
-    """One run of a program, over whatever happens to gateway and machines."""
+    """One run of a program, across failures of gateway and machines."""
 
     def __init__(self, runner: RemoteRunner, request: ScriptRequest) -> None:
         self.request = request
         self._runner = runner
-        self._follow = None if runner.follow is None else partial(runner.follow, request)
         self._cancelled = Event()
         self._name = ""
         self._tenant: _Tenant | None = None
         self._taken = False
-        """Whether the gateway may have this submission."""
+        """Whether the gateway may have received this submission."""
         self._away_since: float | None = None
 
     def cancel(self) -> None:
-        """Kill the script; the result is there when it is gone."""
+        """Kill the script; the result follows once it is gone."""
         self._cancelled.set()
-        if self._tenant is not None:  # what waits for the gateway's answer gets it at once
+        if self._tenant is not None:  # wake the thread that waits for the gateway's response
             with contextlib.suppress(FleetError):
                 self._tenant.client.ask("DELETE", f"/v1/runs/{self._name}")
 
     def to_end(self, tenant: _Tenant) -> ScriptResult:
-        """Return what came of the request, whatever happens to gateway and machines."""
+        """Return the result of the request, across failures of gateway and machines."""
         retries = _RETRIES if self.request.retry_safe else 0
         while True:
             result = self._once(tenant, uuid.uuid4().hex)
@@ -256,16 +253,16 @@ class _Run:
             retries -= result is not None
 
     def _once(self, tenant: _Tenant, run: str) -> ScriptResult | None:
-        """Return the result of one submission, None if the gateway lost it before it started."""
-        follow = self._follow is not None
-        sealed = tenant.seal(run, self.request, self._runner.keep_results, follow=follow)
+        """Return the result of one submission; None if the gateway lost it before it started."""
+        sealed = tenant.seal(run, self.request, self._runner.keep_results)
         self._tenant, self._name, self._taken = tenant, run, False
-        told, position = self._runner.on_start is None, 0
+        if self._runner.on_start is not None:
+            self._runner.on_start(run)
         while True:
             if self._cancelled.is_set() and not self._taken:
                 return _CANCELLED
             try:
-                answer = self._ask(tenant, sealed, position, start=not told)
+                answer = self._ask(tenant, sealed)
             except UnreachableError as error:
                 if (result := self._wait_for_gateway(error)) is not None:
                     return result
@@ -278,18 +275,12 @@ class _Run:
             if answer["state"] == "tree":
                 self._upload(tenant)
                 continue
-            position += self._tell(tenant, answer["output"])
-            if answer["state"] == "running" and not told and self._runner.on_start is not None:
-                self._runner.on_start(run)
-                told = True
             if (result := self._result(tenant, answer)) is not None:
                 return result
 
-    def _ask(self, tenant: _Tenant, sealed: bytes, position: int, *, start: bool) -> dict[str, Any]:
-        """Submit the run, or ask for it, or for its end; wait some seconds for news."""
-        query: dict[str, Any] = {"wait": _WAIT, "from": position, "priority": self._runner.priority}
-        if start:
-            query["start"] = 1
+    def _ask(self, tenant: _Tenant, sealed: bytes) -> dict[str, Any]:
+        """Submit, poll or cancel the run; wait some seconds for a change."""
+        query = {"wait": _WAIT, "priority": self._runner.priority}
         method, path, body = "POST", "/v1/runs", sealed
         if self._taken:
             method = "DELETE" if self._cancelled.is_set() else "GET"
@@ -297,7 +288,7 @@ class _Run:
         return tenant.client.ask(method, path, body, seconds=_WAIT + 10.0, **query)
 
     def _upload(self, tenant: _Tenant) -> None:
-        """Upload the tree; a gateway that is away meanwhile is met by the next question."""
+        """Upload the tree; if the gateway is unreachable, the next request handles it."""
         try:
             tenant.upload(self.request)
         except UnreachableError:
@@ -307,7 +298,7 @@ class _Run:
             raise
 
     def _wait_for_gateway(self, error: UnreachableError) -> ScriptResult | None:
-        """Return None to try again, or a result after the gateway was away for too long."""
+        """Return None to retry, or a result once the gateway was unreachable for too long."""
         now = time.monotonic()
         self._taken = self._taken or error.sent
         self._away_since = now if self._away_since is None else self._away_since
@@ -319,21 +310,14 @@ class _Run:
         message = f"The script was not started: {error}. Is `agent fleet gateway` running?"
         return ScriptResult(Outcome.BROKEN, BACKEND, message=message)
 
-    def _tell(self, tenant: _Tenant, output: list[str]) -> int:
-        for sealed in output:
-            for line in parse_json(tenant.open(sealed, self._name, "output")):
-                if self._follow is not None:
-                    self._follow(line)
-        return len(output)
-
     def _result(self, tenant: _Tenant, answer: Mapping[str, Any]) -> ScriptResult | None:
-        """Return the result that an answer of the gateway holds, None while the run goes on."""
+        """Return the result in the gateway's response; None while the run continues."""
         state, message = answer["state"], answer["message"]
         if state == "result":
             try:
-                return result_from_json(tenant.open(answer["result"], self._name, "result"))
+                return tenant.result(self._name, answer["result"])
             except (SealError, DocumentError) as error:
-                message = f"The machine sent something else than a result ({error}); the script may have run"
+                message = f"Unexpected answer from the machine ({error}); the script may have run"
                 return ScriptResult(Outcome.LOST, BACKEND, message=message)
         ended = {"lost": Outcome.LOST, "broken": Outcome.BROKEN, "cancelled": Outcome.CANCELLED}
         if state not in ended:
@@ -342,9 +326,9 @@ class _Run:
 
 
 def _pack_approved(request: ScriptRequest) -> bytes:
-    """Return the tree as it travels; ChangedTreeError if it is not the approved one any more.
+    """Pack the tree for transfer; ChangedTreeError if it is not the approved one any more.
 
-    Machines compare the digest of what arrives: this is for a reason that names the user's folder.
+    Machines verify the digest too; this check gives an error that names the user's folder.
     """
     packed = pack_tree(request.base_dir)
     if DigestMemo().with_links(request.base_dir).digest != request.digest:

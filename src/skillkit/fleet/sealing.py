@@ -1,6 +1,5 @@
-"""Documents that only holders of a fleet's keys can read or make: they carry grants and secrets."""
+"""Documents that only holders of a fleet's keys can read or create: they contain grants and secrets."""
 
-import hashlib
 import hmac
 import json
 import os
@@ -25,51 +24,47 @@ from skillkit.core.foreign_json import parse_json
 SETTING = "SKILLKIT_FLEET_KEYS"
 TENANT_SETTING = "SKILLKIT_FLEET_KEY"
 OPERATOR = "operator"
-"""The tenant whose key shows the whole status and drains machines."""
+"""The tenant whose key may read the whole status and drain machines."""
 MAX_AGE = 3600.0
-"""Seconds between sealing and opening; clocks of machines may differ by as much."""
+"""Limit in seconds between sealing and opening, which is also the tolerated clock difference."""
 _NONCE = 12
 _KEY = re.compile(r"(?P<name>[A-Za-z0-9_.-]{1,32}):(?P<key>[0-9a-f]{64})")
 _TENANT_KEY = re.compile(rf"(?P<tenant>[A-Za-z0-9_.@-]{{1,64}}):{_KEY.pattern}")
 
 
 class SealError(SkillsUseError):
-    """A document that is altered, replayed, too old, for somebody else, or sealed with another key."""
+    """A document that is altered, replayed, expired, for another recipient, or sealed with another key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """The readable part of a sealed document, bound to its content."""
+    """The unencrypted part of a sealed document, bound to its content."""
 
     run: str
     tenant: str
     digest: str
     kind: str = "request"
     worker: str = ""
-    """On a ticket: the one worker process that may use it; a restarted one has another name."""
-    binds: str = ""
-    """On a ticket: SHA-256 of the request that it admits."""
+    """On a gateway's request: the only process that may run it; a restarted worker has another name."""
     keep: float = 0.0
-    """Seconds for which the result is kept when the program is gone; 0 ends the run with its program."""
-    follow: bool = False
-    """Whether the output is wanted while the script runs."""
+    """Seconds for which the result is kept after the program exits; 0 cancels the run with its program."""
     issued: float = 0.0
     id: str = ""
-    """Of this one document."""
+    """Unique id of this document."""
 
 
 @dataclass(frozen=True, slots=True)
 class TenantKey:
-    """What a program of one tenant holds: it opens and makes that tenant's documents and no others."""
+    """Key of one tenant: opens and seals that tenant's documents and no others."""
 
     tenant: str
     name: str
-    """Of the fleet's key that it was derived from."""
+    """Name of the fleet key that it was derived from."""
     secret: bytes = field(repr=False)
 
     @classmethod
     def parse(cls, text: str) -> "TenantKey":
-        """Return the key in `TENANT:NAME:64 hexadecimal digits`."""
+        """Parse a key in the form `TENANT:NAME:64 hexadecimal digits`."""
         found = _TENANT_KEY.fullmatch(text.strip())
         if found is None:
             raise ConfigurationError(
@@ -81,7 +76,7 @@ class TenantKey:
 
     @classmethod
     def read(cls, path: Path | None = None) -> "TenantKey":
-        """Return the key that SKILLKIT_FLEET_KEY holds, or the one in a file only its owner can read."""
+        """Read the key from SKILLKIT_FLEET_KEY, or from a file that only its owner can read."""
         if path is None and (given := os.environ.get(TENANT_SETTING)):
             return cls.parse(given)
         path = path or tenant_key_path()
@@ -93,19 +88,19 @@ class TenantKey:
 
     @property
     def token(self) -> str:
-        """What proves to the gateway that this key is held, without showing it."""
+        """Return a token that proves possession of this key to the gateway, without revealing it."""
         return f"{self.tenant}:{self.name}:{_derive(self.secret, b'gateway').hex()}"
 
     def seal(self, label: Label, content: bytes) -> bytes:
-        """Return `content` so that nobody else reads it and no field of the label can be changed."""
-        unique = replace(label, tenant=self.tenant, issued=time.time(), id=os.urandom(16).hex())
+        """Encrypt `content` and authenticate it together with the label."""
+        unique = replace(label, tenant=self.tenant, issued=time.time(), id=label.id or os.urandom(16).hex())
         head = json.dumps({"key": self.name, **encode(unique)}).encode()
         nonce = os.urandom(_NONCE)
         sealed = AESGCM(self.secret).encrypt(nonce, content, head)
         return len(head).to_bytes(4, "big") + head + nonce + sealed
 
     def open(self, sealed: bytes) -> tuple[Label, bytes]:
-        """Return what was sealed and its label; SealError unless every byte is as it was made."""
+        """Decrypt the content and return it with its label; SealError if any byte was altered."""
         name, label, head, body = _split(sealed)
         if (name, label.tenant) != (self.name, self.tenant):
             raise SealError("document sealed with another key")
@@ -116,7 +111,7 @@ class TenantKey:
 
 
 class FleetKeys:
-    """The keys that gateway and machines share: the first seals, every one opens."""
+    """The keys shared by gateway and machines: the first seals, each of them opens."""
 
     def __init__(self, keys: Mapping[str, bytes]) -> None:
         if not keys:
@@ -125,7 +120,7 @@ class FleetKeys:
 
     @classmethod
     def read(cls, path: Path | None = None) -> "FleetKeys":
-        """Return the keys in a file of lines `NAME:64 hexadecimal digits` that only its owner can read."""
+        """Read the keys from a file of lines `NAME:64 hexadecimal digits` that only its owner can read."""
         path = path or keys_path()
         text = _read_private(
             path, "Run `agent fleet key` on the gateway's machine, then copy the file to every machine"
@@ -139,23 +134,23 @@ class FleetKeys:
         return cls(keys)
 
     def tenant(self, tenant: str, name: str | None = None) -> TenantKey:
-        """Return a tenant's key, derived from the first of the fleet's keys or the one called `name`."""
+        """Derive a tenant's key from the first of the fleet's keys, or from the one called `name`."""
         name = next(iter(self._keys)) if name is None else name
         if name not in self._keys:
             raise SealError("document sealed with a key that the fleet does not have (any more)")
         return TenantKey(tenant, name, _derive(self._keys[name], b"skillkit fleet " + tenant.encode()))
 
-    def seal(self, label: Label, content: bytes = b"") -> bytes:
-        """Seal for the tenant that the label names."""
+    def seal(self, label: Label, content: bytes) -> bytes:
+        """Seal for the tenant in the label."""
         return self.tenant(label.tenant).seal(label, content)
 
     def open(self, sealed: bytes) -> tuple[Label, bytes]:
-        """Return what a holder of any of the keys has sealed."""
+        """Open content sealed with any of the keys."""
         name, label, _, _ = _split(sealed)
         return self.tenant(label.tenant, name).open(sealed)
 
     def tenant_of(self, token: str) -> str | None:
-        """Return the tenant whose key a token proves, None if it proves nothing."""
+        """Return the tenant whose key a token proves; None for an invalid token."""
         found = _TENANT_KEY.fullmatch(token)
         if found is None or found["name"] not in self._keys:
             return None
@@ -165,58 +160,50 @@ class FleetKeys:
 
 @dataclass(slots=True)
 class RequestGuard:
-    """Admits each ticket of the gateway into one worker process, once."""
+    """Admits each request of the gateway into one worker process, once."""
 
     keys: FleetKeys
     worker: str
     clock: Callable[[], float] = time.time
     _seen: OrderedDict[str, float] = field(default_factory=OrderedDict)
 
-    def admit(self, ticket: bytes, sealed: bytes) -> tuple[Label, bytes]:
-        """Return the ticket's label and the request; SealError for any other worker, document or time."""
-        label, _ = self.keys.open(ticket)
-        if label.kind != "ticket" or label.worker != self.worker:
-            raise SealError("ticket for another worker")
+    def admit(self, sealed: bytes) -> tuple[Label, bytes]:
+        """Return the sealed content; SealError for another worker, an expired or a repeated request."""
+        label, content = self.keys.open(sealed)
+        if label.kind != "request" or label.worker != self.worker:
+            raise SealError("request for another worker")
         if abs(self.clock() - label.issued) > MAX_AGE:
-            raise SealError(f"ticket older than {MAX_AGE:g} s, or the clocks of the machines differ by that")
+            raise SealError(f"request older than {MAX_AGE:g} s, or the clocks of the machines differ by that")
         if label.id in self._seen:
-            raise SealError("ticket used before")
-        request, content = self.keys.open(sealed)
-        if label.binds != binding(sealed) or (request.kind, request.run) != ("request", label.run):
-            raise SealError("ticket for another request")
+            raise SealError("request used before")
         self.bar(label.id)
         return label, content
 
-    def bar(self, ticket: str) -> None:
-        """Never admit this ticket (again)."""
+    def bar(self, document: str) -> None:
+        """Refuse the request of this id from now on."""
         now = self.clock()
-        self._seen[ticket] = now
+        self._seen[document] = now
         while next(iter(self._seen.values())) < now - 2 * MAX_AGE:
             self._seen.popitem(last=False)
 
 
-def binding(sealed: bytes) -> str:
-    """Return what a ticket says of the request that it admits."""
-    return hashlib.sha256(sealed).hexdigest()
-
-
 def keys_path() -> Path:
-    """Where the fleet's keys are on this machine."""
+    """Return the path of the fleet's keys on this machine."""
     return Path(os.path.expanduser(os.environ.get(SETTING) or agent_home() / "fleet.keys"))
 
 
 def tenant_key_path() -> Path:
-    """Where a program's tenant key is unless SKILLKIT_FLEET_KEY holds it."""
+    """Return the path of a program's tenant key, used unless SKILLKIT_FLEET_KEY is set."""
     return agent_home() / "fleet.key"
 
 
 def ray_token_path() -> Path:
-    """Where Ray looks for its token."""
+    """Return the path at which Ray expects its token."""
     return Path(os.path.expanduser(os.environ.get("RAY_AUTH_TOKEN_PATH") or "~/.ray/auth_token"))
 
 
 def add_key(path: Path | None = None) -> str:
-    """Put a new key first, so that it seals from now on and older ones still open; return its name."""
+    """Insert a new key as the first, which seals from now on; older keys still open. Return its name."""
     path = path or keys_path()
     older = path.read_text(encoding="ascii").split() if path.exists() else []
     name = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
@@ -247,7 +234,7 @@ def _read_private(path: Path, remedy: str) -> str:
 
 
 def _split(sealed: bytes) -> tuple[str, Label, bytes, bytes]:
-    """Return key name, label, label bytes and body of a document; nothing in them is proven yet."""
+    """Split a document into key name, label, label bytes and body; none of them is authenticated yet."""
     size = int.from_bytes(sealed[:4], "big")
     head, body = sealed[4 : 4 + size], sealed[4 + size :]
     try:

@@ -1,16 +1,13 @@
-"""The actor that runs scripts on one machine: tickets in, sealed results out, the rest as locally."""
+"""The actor that runs scripts on one machine: takes sealed requests and returns sealed results."""
 
 import asyncio
-import contextlib
-import json
 import logging
 import os
 import socket
 import tempfile
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,63 +20,50 @@ from skillkit.fleet.packing import unpack_request, unpack_tree
 from skillkit.fleet.sealing import FleetKeys, Label, RequestGuard, SealError
 from skillkit.scripts.documents import DocumentError, result_to_json
 from skillkit.scripts.models import Outcome, ScriptRequest, ScriptResult
+from skillkit.scripts.network.addresses import OFF_LIMITS
 from skillkit.scripts.runner import LocalRunner
 
 logger = logging.getLogger(__name__)
 
 Reply = tuple[str, Any]
-"""`("result", sealed)`, `("tree", digest)` for a missing tree, `("finishing", "")` for a machine that takes
-nothing more, `("unfit", why)` when this machine could not start the script, `("broken", why)` when none
+"""`("result", sealed)`, `("tree", digest)` for a missing tree, `("finishing", "")` for a machine that accepts
+no more runs, `("unfit", why)` if this machine could not start the script, `("broken", why)` if no machine
 can."""
 _ANSWER = 120.0
-"""Seconds for which a result waits for a gateway that comes back."""
+"""Seconds for which a result is kept for a gateway that reconnects."""
 _MAX_KEPT = 1000
-_MAX_FOLLOWED = 1 << 20
-"""Bytes of output that can be followed while a script runs; the result has what its limits say."""
 _PROBE = 4096
 _UNTOLD = 5.0
-"""Seconds that a worker stays when no gateway is there to hear that it leaves."""
+"""Seconds that a worker stays if no gateway confirms that it leaves."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerOptions:
-    """How a machine serves."""
+    """Options of a machine's worker."""
 
     name: str
     slots: int
-    place: str
-    """The machine and which of its workers; a new worker at the same place replaces the older one."""
     home: str | None = None
     sandbox: str | None = None
     keys: str | None = None
     min_free: int = 256 << 20
-    """Bytes below which the machine takes no runs."""
+    """Minimum of free bytes below which the machine accepts no runs."""
     protocol: int = PROTOCOL
 
 
-@dataclass(slots=True)
-class _Run:
-    label: Label
-    task: "asyncio.Task[ScriptResult]"
-    lines: list[str] = field(default_factory=list)
-    size: int = 0
-    news: asyncio.Event = field(default_factory=asyncio.Event)
-
-
 class Worker:
-    """Runs what the gateway sends, at most once, in this machine's sandbox."""
+    """Runs requests of the gateway, at most once, in this machine's sandbox."""
 
     def __init__(self, options: WorkerOptions) -> None:
         self._home = Path(options.home or agent_home() / "fleet")
         make_folder(self._home)
         self._options = options
         self._runner = LocalRunner(self._home, concurrency=options.slots, sandbox=options.sandbox)
-        self._sandbox = self._runner.sandbox.choose().name  # raises where none holds: no worker, no run
+        self._sandbox = self._runner.sandbox.choose().name  # raises if there is none: no sandbox, no worker
         self._keys = FleetKeys.read(Path(options.keys) if options.keys else None)
         self._guard = RequestGuard(self._keys, options.name)
         self._admitted: dict[str, asyncio.Event] = {}
-        self._runs: dict[str, _Run] = {}
-        self._followed: dict[int, str] = {}
+        self._running: dict[str, asyncio.Task[ScriptResult]] = {}
         self._kept: dict[str, tuple[float, bytes]] = {}
         self._finishing = asyncio.Event()
         self._leaves_at = 0.0
@@ -88,21 +72,28 @@ class Worker:
             "protocol": options.protocol,
             "version": __version__,
             "host": socket.gethostname(),
-            "place": options.place,
             "slots": options.slots,
             "sandbox": self._sandbox,
             "pid": os.getpid(),
         }
 
-    async def beat(self, state: str, end: list[str], taken: list[str]) -> dict[str, Any]:
-        """Take the gateway's heartbeat: what it thinks of this machine, runs to end, results it has."""
+    async def beat(
+        self, state: str, end: list[str], taken: list[str], cluster: list[str] | None
+    ) -> dict[str, Any]:
+        """Handle the gateway's heartbeat: its view of this machine, runs to end, results it has received.
+
+        Scripts never reach the addresses of the `cluster`, whatever they are granted.
+        """
+        if cluster is not None:
+            OFF_LIMITS.clear()
+            OFF_LIMITS.update(cluster)
         if state:
             self._heard = time.monotonic()
         for run in end:
             await self.cancel(run)
         for run in taken:
             self._kept.pop(run, None)
-        if self._finishing.is_set():  # what was sent before it heard of this is still to be answered
+        if self._finishing.is_set():  # requests sent before the gateway knew of this must still be answered
             self._leaves_at = min(self._leaves_at, time.monotonic() + 2 * HEARTBEAT)
         if "address" not in self._facts:
             self._facts["address"] = import_ray().util.get_node_ip_address()
@@ -114,17 +105,21 @@ class Worker:
             "unfit": await asyncio.to_thread(self._problem),
         }
 
-    async def silent_for(self) -> float | None:
-        """Return seconds since the gateway accepted this worker's last heartbeat, None before the first."""
-        return None if self._heard is None else time.monotonic() - self._heard
+    async def presence(self) -> tuple[float | None, bool, bool]:
+        """Return seconds since the gateway accepted a heartbeat (None before the first), and two flags.
 
-    async def run(self, ticket: bytes, sealed: bytes) -> Reply:
-        """Run the request that a ticket admits; the script is started at most once for it."""
+        The flags: whether scripts run, and whether nothing runs here and the gateway sends no more runs.
+        """
+        silent = None if self._heard is None else time.monotonic() - self._heard
+        return silent, bool(self._admitted), self.ended()
+
+    async def run(self, sealed: bytes) -> Reply:
+        """Run a request of the gateway; its script is started at most once."""
         if self._finishing.is_set():
             return "finishing", ""
         with ExitStack() as held:
             try:
-                label, request = self._admit(ticket, sealed, held)
+                label, request = self._admit(sealed, held)
             except (SealError, OSError) as error:
                 return "unfit", str(error)
             except DocumentError as error:
@@ -141,44 +136,28 @@ class Worker:
             return "tree", request.digest
         result = await self._execute(label, request)
         if result.outcome in (Outcome.REFUSED, Outcome.BROKEN) and not self._holds(request.digest):
-            return "tree", request.digest  # removed from the cache a moment before it was to be used
+            return "tree", request.digest  # evicted from the cache just before its use
         if self._never_started(result):
             return "unfit", result.message
         reply = self._keys.seal(replace(label, kind="result"), result_to_json(result))
         self._keep(label, reply)
         return "result", reply
 
-    async def output(self, run: str, position: int) -> tuple[int, bytes]:
-        """Return the lines that a run has printed since `position`, sealed, as soon as there is one."""
-        known = self._runs.get(run)
-        if known is None:
-            return -1, b""
-        if len(known.lines) <= position and not known.task.done():
-            known.news.clear()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(HEARTBEAT):
-                    await known.news.wait()
-        lines = known.lines[position:]
-        if not lines:
-            return position, b""
-        sealed = self._keys.seal(replace(known.label, kind="output"), json.dumps(lines).encode())
-        return position + len(lines), sealed
-
-    async def collect(self, run: str, ticket: str) -> bytes | None:
+    async def collect(self, run: str, document: str) -> bytes | None:
         """Return the result of a run that was sent earlier; None if it never started, and never will."""
         if (answered := self._admitted.get(run)) is not None:
             await answered.wait()
         if run not in self._kept:
-            self._guard.bar(ticket)
+            self._guard.bar(document)
         return self._kept.get(run, (0.0, None))[1]
 
     async def cancel(self, run: str) -> None:
-        """Kill a run; its script is gone when its result is there."""
-        if (known := self._runs.get(run)) is not None:
-            known.task.cancel()
+        """Kill a run; its result is available once the script is gone."""
+        if (task := self._running.get(run)) is not None:
+            task.cancel()
 
     async def add_tree(self, digest: str, packed: bytes) -> Reply:
-        """Keep a tree on this machine; `unfit` if this machine cannot, `broken` if it is another tree."""
+        """Store a tree on this machine; `unfit` if this machine cannot, `broken` if it is another tree."""
         try:
             await asyncio.to_thread(self._add_tree, digest, packed)
         except OSError as error:
@@ -187,11 +166,11 @@ class Worker:
             return "broken", f"The script was not started: {error}"
         return "kept", ""
 
-    async def prepare(self, ticket: bytes, sealed: bytes) -> Reply:
-        """Fetch a tree and build what a script needs, and start nothing."""
+    async def prepare(self, sealed: bytes) -> Reply:
+        """Fetch a tree and build the script's environment, without starting it."""
         with ExitStack() as held:
             try:
-                _, request = self._admit(ticket, sealed, held)
+                _, request = self._admit(sealed, held)
             except (SealError, DocumentError, OSError) as error:
                 return "broken", str(error)
             if not self._holds(request.digest):
@@ -200,52 +179,45 @@ class Worker:
             return ("ready", "") if why is None else ("unfit", why)
 
     async def finish(self) -> None:
-        """Take nothing more."""
+        """Accept no more runs."""
         if not self._finishing.is_set():
             self._finishing.set()
             self._leaves_at = time.monotonic() + _UNTOLD
 
-    async def ended(self) -> bool:
-        """Return whether nothing runs here and the gateway sends nothing more."""
+    def ended(self) -> bool:
+        """Return whether nothing runs here and the gateway sends no more runs."""
         return self._finishing.is_set() and not self._admitted and time.monotonic() > self._leaves_at
 
     # Inside
 
-    def _admit(self, ticket: bytes, sealed: bytes, held: ExitStack) -> tuple[Label, ScriptRequest]:
-        """Return what a ticket admits; nothing here runs without a sandbox. Input files stay while `held`."""
+    def _admit(self, sealed: bytes, held: ExitStack) -> tuple[Label, ScriptRequest]:
+        """Decrypt a request; nothing runs here without a sandbox. Input files exist while `held`."""
 
         def new_folder() -> Path:
             return Path(held.enter_context(tempfile.TemporaryDirectory(prefix="skillkit-inputs-")))
 
-        label, content = self._guard.admit(ticket, sealed)
+        label, content = self._guard.admit(sealed)
         request = unpack_request(content, new_folder)
         if request.digest != label.digest:
             raise DocumentError("the label names another tree than the request")
-        if request.network:  # the machine's own network would reach every port of the cluster
+        if request.network:  # the machine's own network would expose every port of the cluster
             request = replace(request, network=False, hosts=(*request.hosts, ANY_HOST))
         return label, replace(request, unsandboxed=False)
 
     async def _execute(self, label: Label, request: ScriptRequest) -> ScriptResult:
-        loop = asyncio.get_running_loop()
-        if label.follow:
-            self._runner.follow = partial(self._tell, loop)
-            self._followed[id(request)] = label.run
-        run = _Run(label, loop.create_task(self._runner.arun(request)))
-        self._runs[label.run] = run
+        task = self._running[label.run] = asyncio.create_task(self._runner.arun(request))
         try:
-            return await run.task
+            return await task
         except asyncio.CancelledError:
             return ScriptResult(Outcome.CANCELLED, self._sandbox, message="Script was cancelled")
         except Exception as error:
             logger.exception("Unexpected failure of a run")
             return ScriptResult(Outcome.LOST, self._sandbox, message=f"The script may have run: {error}")
         finally:
-            self._followed.pop(id(request), None)
-            run.news.set()
-            loop.call_later(2 * HEARTBEAT if label.follow else 0, self._runs.pop, label.run, None)
+            del self._running[label.run]
 
     def _never_started(self, result: ScriptResult) -> bool:
-        """Whether this machine, rather than the skill, kept the script from starting."""
+        """Return whether this machine, rather than the skill, kept the script from starting."""
         return result.outcome is Outcome.BROKEN or (
             result.outcome is Outcome.DEPENDENCY and _free(self._home) < self._options.min_free
         )
@@ -261,17 +233,6 @@ class Worker:
         except (SkillsUseError, OSError) as error:
             return str(error)
         return ""
-
-    def _tell(self, loop: asyncio.AbstractEventLoop, request: ScriptRequest, line: str) -> None:
-        """Keep a line for whoever follows the run; called in the thread that reads the script's output."""
-        if (run := self._followed.get(id(request))) is not None:
-            loop.call_soon_threadsafe(self._add_line, run, line)
-
-    def _add_line(self, name: str, line: str) -> None:
-        if (run := self._runs.get(name)) is not None and run.size < _MAX_FOLLOWED:
-            run.size += len(line) + 1
-            run.lines.append(line)
-            run.news.set()
 
     def _keep(self, label: Label, reply: bytes) -> None:
         now = time.monotonic()

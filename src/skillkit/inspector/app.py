@@ -13,17 +13,20 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
-from skillkit.inspector.layout import page
+from skillkit.inspector.actions import ACTIONS, Action, InspectorActions
+from skillkit.inspector.layout import page, skill_address
 from skillkit.inspector.library import Library
-from skillkit.inspector.managing import ACTIONS, Action, Managing
-from skillkit.inspector.pages import conversations, manage, request, runs, skill, skills, tests, trust
-from skillkit.inspector.security import OnlyTheUser
-from skillkit.web.layout import STYLE, nothing
+from skillkit.inspector.pages import conversations, home, question, request, runs, skill, skills, tests, trust
+from skillkit.inspector.security import LocalUserOnly
+from skillkit.web.layout import SCRIPT, STYLE, nothing
 
 logger = logging.getLogger(__name__)
 
-SCRIPT = Path(__file__).parent / "static" / "inspector.js"
-_STATIC = {"style.css": (STYLE, "text/css"), "inspector.js": (SCRIPT, "text/javascript")}
+_STATIC = {
+    "style.css": (STYLE, "text/css"),
+    "web.js": (SCRIPT, "text/javascript"),
+    "inspector.js": (Path(__file__).parent / "static" / "inspector.js", "text/javascript"),
+}
 MAX_FORM = 4096
 LOOK_EVERY = 1.0
 """Seconds between two looks at the disk and the journal while somebody watches."""
@@ -35,9 +38,9 @@ def create_app(
     library: Library,
     port: int,
     token: str | None = None,
-    managing: Managing | None = None,
+    actions: InspectorActions | None = None,
     ending: Callable[[], bool] = lambda: False,
-) -> OnlyTheUser:
+) -> LocalUserOnly:
     """Return the application for one run; it changes nothing unless it is given how.
 
     `token` is made when none is given. `ending` says that the server waits for open pages to let go.
@@ -45,7 +48,8 @@ def create_app(
     live = Live(library, ending)
     made = partial(_page, library)
     routes = [
-        made("/", lambda ask: skills.show(library, ask.query_params)),
+        made("/", lambda ask: home.show(library)),
+        made("/skills", lambda ask: skills.show(library, ask.query_params)),
         made("/request", lambda ask: request.show(library, ask.query_params)),
         made("/conversations", lambda ask: conversations.show(library, ask.query_params)),
         made(
@@ -69,19 +73,19 @@ def create_app(
         Route("/live", live.stream),
     ]
     application = Starlette(routes=routes, exception_handlers={404: _not_found})
-    guarded = OnlyTheUser(application, port, token)
-    if managing is not None:
-        application.router.routes.extend(_manage_routes(library, managing, guarded))
+    guarded = LocalUserOnly(application, port, token)
+    if actions is not None:
+        application.router.routes.extend(_manage_routes(library, actions, guarded))
     return guarded
 
 
-def _manage_routes(library: Library, managing: Managing, guard: OnlyTheUser) -> list[Route]:
+def _manage_routes(library: Library, actions: InspectorActions, guard: LocalUserOnly) -> list[Route]:
     address = "/manage/{action}/{name}"
 
     def ask(request: Request) -> str:
         action = _action(request)
-        return manage.show(
-            action, _name(request), managing.question(action, _name(request)), guard.form_token()
+        return question.show(
+            action, _name(request), actions.question(action, _name(request)), guard.form_token()
         )
 
     async def answer(request: Request) -> Response:
@@ -92,12 +96,12 @@ def _manage_routes(library: Library, managing: Managing, guard: OnlyTheUser) -> 
             )
         name, digest = _name(request), sent.get("digest", [""])[0]
         try:
-            await asyncio.to_thread(managing.answer_yes, _action(request), name, digest)
+            await asyncio.to_thread(actions.answer_yes, _action(request), name, digest)
         except SkillNotFoundError as error:
             return HTMLResponse(page("Not found", "", nothing(str(error))), 404)
         except SkillsUseError as error:
             return HTMLResponse(page("Not done", "", nothing(str(error))), 409)
-        return RedirectResponse(skills.address(name), 303)
+        return RedirectResponse(skill_address(name), 303)
 
     return [_page(library, address, ask), Route(address, answer, methods=["POST"])]
 
@@ -106,7 +110,7 @@ def _action(request: Request) -> Action:
     for action in ACTIONS:
         if request.path_params["action"] == action:
             return action
-    raise SkillNotFoundError(f"There is nothing called '{request.path_params['action']}' to do with a skill.")
+    raise SkillNotFoundError(f"Unknown action: '{request.path_params['action']}'.")
 
 
 async def _body(request: Request) -> bytes:
@@ -123,7 +127,7 @@ def _page(library: Library, address: str, make: Callable[[Request], str], policy
     headers = {"content-security-policy": policy} if policy else None
 
     def make_first(ask: Request) -> str:
-        with library.pages_first.page():
+        with library.gate.page():
             return make(ask)
 
     async def answer(ask: Request) -> Response:

@@ -1,61 +1,89 @@
-"""What the pages show, read from the same places as everything else and never twice at once."""
+"""Data of the pages, from the same sources as the program, each computed once at a time."""
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
+from typing import NamedTuple
 
 from skillkit.core.disk import file_stamp
+from skillkit.core.events import Event, Kind
 from skillkit.core.exceptions import SkillsUseError, StateFileError
-from skillkit.core.manager import SkillManager
 from skillkit.core.models import Diagnostic, SkillMetadata
-from skillkit.disclosure import SkillContextProvider
+from skillkit.disclosure import SkillContextProvider, SkillSession
 from skillkit.disclosure.cost import CostReport, SkillCost, cost_report
+from skillkit.disclosure.disclosed import TokenUse
 from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.evaluation.archive import ReportArchive
-from skillkit.inspector.judging import Judgements, PagesFirst
+from skillkit.inspector.background import Background
+from skillkit.inspector.scoring import AS_IT_IS, Assumption, RequestScorer
+from skillkit.inspector.trust_checks import PriorityGate, TrustChecks
 from skillkit.install.added_sources import FILE as ADDED_SOURCES
 from skillkit.install.capabilities import Capabilities, capabilities
 from skillkit.install.enabled import EnabledSkills, SkillStatus
 from skillkit.install.fetch import manifest
 from skillkit.install.record import InstalledSkill
 from skillkit.install.tree import ANY_SIZE, SkillTree, read_folder
-from skillkit.integrations.default_tools import default_provider, default_sources
-from skillkit.journal import JournalReader, SkillUsage
+from skillkit.journal import EventFilter, JournalReader, SkillUsage
+from skillkit.journal.reading import StoredEvent
 from skillkit.journal.usage import UsageCounter
 from skillkit.matching import Match, SkillMatcher
-from skillkit.matching.settings import Mode
-from skillkit.scripts import ScriptTools
 
 PATIENCE = 0.02
 """Seconds that a page waits for new events to be counted; what takes longer is there at the next look."""
 WHOLE_LIBRARY = 60.0
-"""Seconds after which counting begins though not every skill was judged."""
+"""Seconds after which counting begins though not every skill was checked."""
+LATEST_REQUESTS = 20
+"""Number of stored requests that are matched again with skills that were not on offer."""
+USES = {
+    Kind.MATCHED: ("requests", "requests"),
+    Kind.LOADED: ("loaded", "loaded by the model"),
+    Kind.SCRIPT_RUN: ("runs", "scripts run"),
+    Kind.REFUSED: ("refused", "refused"),
+}
+"""The events counted by day, each with its part of a column and its label."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The skills as they were at one look; pages of one look agree with each other."""
+    """A snapshot of the skills; pages of one snapshot agree with each other."""
 
     version: int
-    judgements: Judgements
+    checks: TrustChecks
     diagnostics: tuple[Diagnostic, ...]
 
     @property
     def skills(self) -> tuple[SkillMetadata, ...]:
-        return self.judgements.skills
+        return self.checks.skills
+
+
+class LibraryCost(NamedTuple):
+    """Cost of the skills."""
+
+    report: CostReport
+    every_prompt: TokenUse
+    """Cost of a request without any skill."""
+
+
+class MissedSkill(NamedTuple):
+    """A skill that matches a past request and may not be used."""
+
+    match: Match
+    request: str
 
 
 class Library:
-    """The skills of this machine with what they cost, did and may do."""
+    """The skills of this machine with their cost, history and permissions."""
 
     def __init__(
         self, find: Callable[[], EnabledSkills], journal: Path, *, manage: bool = False, system: str = ""
     ) -> None:
-        """`system` is what the program itself says to a model, before anything about skills."""
+        """`system` is the program's own system prompt, without skills."""
         self._find = find
         self.system = system
         self.manage = manage
@@ -66,22 +94,19 @@ class Library:
         self.reports = ReportArchive(journal.parent / "tests")
         self.version = 0
         """Counts the changes that were seen on disk."""
-        self.pages_first = PagesFirst()
+        self.gate = PriorityGate()
         self._lock = threading.RLock()
         self._records = self._stamp_of_records()
         self._snapshot: Snapshot | None = None
-        self._cost: tuple[int, CostReport] | None = None
-        self._counting: threading.Thread | None = None
-        self._uncounted = -1
+        self._costs = Background(self._count)
+        self.tried_again = Background(self._try_again)
+        self._scorer = RequestScorer()
         self._uses = UsageCounter()
+        self.by_day: Counter[tuple[date, Kind]] = Counter()
         self._all_counted = False
         self.counted = 0
         """The newest event that is in the uses."""
         self._counting_uses: threading.Thread | None = None
-        self._matching = threading.Lock()
-        """Held while skills are indexed; nothing but requests waits for that."""
-        self._matchers: dict[tuple[Mode, bool], tuple[int, SkillMatcher]] = {}
-        self._providers: dict[Mode, tuple[SkillManager, SkillContextProvider]] = {}
 
     def refresh(self) -> bool:
         """Look at the disk again; return whether anything changed."""
@@ -95,75 +120,97 @@ class Library:
             return changed
 
     def look_again(self) -> None:
-        """Find everything anew, after what is enabled or trusted has changed."""
+        """Compute everything again, after skills were enabled or trusted."""
         with self._lock:
             self.enabled = self._find()
             self.manager = self.enabled.manager
             self.version += 1
 
     def _stamp_of_records(self) -> list[object]:
-        """Return what changes when another process installs, enables or trusts a skill."""
+        """Return a stamp that changes when another process installs, enables or trusts a skill."""
         registry = self.enabled.registry
         files = (registry.file.path, registry.consents.file.path, registry.home / ADDED_SOURCES)
         return [file_stamp(path) for path in files]
 
     def snapshot(self) -> Snapshot:
-        """Return what there is now, at once; whether skills are trusted is judged meanwhile."""
+        """Return the current snapshot immediately; trust is checked in the background."""
         with self._lock:
             if self._snapshot is None or self._snapshot.version != self.version:
                 if self._snapshot is not None:
-                    self._snapshot.judgements.end()
-                judgements = Judgements(self.enabled, self.pages_first)
-                self._snapshot = Snapshot(self.version, judgements, tuple(self.manager.diagnostics))
+                    self._snapshot.checks.end()
+                checks = TrustChecks(self.enabled, self.gate)
+                self._snapshot = Snapshot(self.version, checks, tuple(self.manager.diagnostics))
             return self._snapshot
 
     def status(self, name: str) -> SkillStatus:
         """Return one skill as it is this moment; raises SkillNotFoundError."""
-        return self.snapshot().judgements.judge(self.manager.get_skill(name))
+        return self.snapshot().checks.judge(self.manager.get_skill(name))
 
-    def refused(self, request: str, mode: Mode | None, limit: int) -> list[tuple[Match, SkillStatus]]:
-        """Return the skills nearest to a request that may not be used, scored as if all known ones might."""
+    def refused(
+        self, request: str, limit: int, assumed: Assumption = AS_IT_IS
+    ) -> list[tuple[Match, SkillStatus]]:
+        """Return the nearest skills that may not be used, scored as if all known ones were on offer."""
         offered = {skill.skill_path for skill in self.manager.offered_skills()}
         if all(skill.skill_path in offered for skill in self.manager.list_skills()):
             return []
-        judgements = self.snapshot().judgements
+        checks = self.snapshot().checks
         return [
-            (match, judgements.known(match.skill) or judgements.judge(match.skill))
-            for match in self.matcher(mode, known=True).rank(request, limit)
+            (match, checks.known(match.skill) or checks.judge(match.skill))
+            for match in self.matcher(assumed, known=True).rank(request, limit)
             if match.score > 0 and match.skill.skill_path not in offered
         ]
 
     @property
     def progress(self) -> tuple[int, bool, bool]:
         """Return how far the threads have come; it changes when a page can show more than before."""
-        waiting = self._snapshot.judgements.waiting if self._snapshot else 0
-        return waiting, self._current_costs() is not None, self._all_counted
+        waiting = self._snapshot.checks.waiting if self._snapshot else 0
+        return waiting, self._costs.has(self.version), self._all_counted
 
-    def costs(self) -> CostReport | None:
+    def costs(self) -> LibraryCost | None:
         """Return what the skills cost; None until a thread has counted it."""
-        with self._lock:
-            known = self._current_costs()
-            if known is None and self._counting is None and self._uncounted != self.version:
-                self._counting = threading.Thread(target=self._count, args=(self.version,), daemon=True)
-                self._counting.start()
-            return known
+        return self._costs.get(self.version)
 
-    def _current_costs(self) -> CostReport | None:
-        return self._cost[1] if self._cost and self._cost[0] == self.version else None
+    def _count(self) -> LibraryCost:
+        self.snapshot().checks.wait(WHOLE_LIBRARY)  # checked skills can be shown sooner
+        report = cost_report(self.manager, counter=_BackgroundCounter(gate=self.gate))
+        self.matcher().prepare()  # index before the first request is typed
+        return LibraryCost(report, self.provider().disclose("", SkillSession()).tokens)
 
-    def _count(self, version: int) -> None:
-        self.snapshot().judgements.wait(WHOLE_LIBRARY)  # what is judged can be shown sooner
-        self._uncounted = version  # should it fail: said once, and not tried again until something changes
-        try:
-            self._cost = (
-                version,
-                cost_report(self.manager, counter=_PatientCounter(pages_first=self.pages_first)),
+    def overlooked(self) -> list[MissedSkill]:
+        """Return skills that would have fitted the latest requests, as far as a thread has tried them."""
+        newest = self.newest(Kind.MATCHED, limit=1)
+        self.tried_again.get((self.version, newest[0].id if newest else 0))
+        return self.tried_again.latest or []
+
+    def _try_again(self) -> list[MissedSkill]:
+        best: dict[str, MissedSkill] = {}
+        for stored in self.newest(Kind.MATCHED, limit=LATEST_REQUESTS):
+            self.gate.wait()
+            text = request_text(stored.event)
+            line = self.matcher().threshold
+            for match, _ in self.refused(text, 3) if text else ():
+                known = best.get(match.skill.canonical_name)
+                if match.score >= line and (known is None or known.match.score < match.score):
+                    best[match.skill.canonical_name] = MissedSkill(match, text)
+        return sorted(best.values(), key=lambda one: -one.match.score)
+
+    def newest(self, *kinds: Kind, limit: int, before: int | None = None, **wanted: str) -> list[StoredEvent]:
+        """Return the newest events of some kinds, each found by the index of its kind."""
+        found = [
+            stored
+            for kind in kinds
+            for stored in self.journal.events(
+                EventFilter(kinds=(kind,), **wanted),  # type: ignore[arg-type]
+                before=before,
+                limit=limit,
             )
-            self.matcher().prepare()  # the first request that somebody types finds it indexed
-            self.provider().prepare()
-        finally:
-            with self._lock:
-                self._counting = None
+        ]
+        return sorted(found, key=lambda stored: -stored.id)[:limit]
+
+    def event(self, identity: int) -> StoredEvent | None:
+        """Return one event by its number."""
+        found = self.journal.since(identity - 1, 1)
+        return found[0] if found and found[0].id == identity else None
 
     def usage(self) -> Mapping[str, SkillUsage] | None:
         """Return how skills were used; None until a thread has read the whole journal once."""
@@ -181,8 +228,10 @@ class Library:
         try:
             for stored in self.journal.oldest_first(after=self.counted):
                 if not self._all_counted:
-                    self.pages_first.wait()
+                    self.gate.wait()
                 self._uses.add(stored.event)
+                if stored.event.kind in USES:
+                    self.by_day[date.fromtimestamp(stored.event.time), stored.event.kind] += 1
                 self.counted = stored.id
             self._all_counted = True
         except StateFileError as error:
@@ -191,29 +240,13 @@ class Library:
             with self._lock:
                 self._counting_uses = None
 
-    def matcher(self, mode: Mode | None = None, *, known: bool = False) -> SkillMatcher:
+    def matcher(self, assumed: Assumption = AS_IT_IS, *, known: bool = False) -> SkillMatcher:
         """Return a matcher over the skills on offer, as the program would have it, or over all `known`."""
-        with self._matching:
-            wanted = mode or SkillMatcher().mode
-            kept = self._matchers.get((wanted, known))
-            if kept is None or kept[0] != self.version:
-                matcher = kept[1] if kept else SkillMatcher(mode=wanted)
-                matcher.update(self.manager.list_skills() if known else self.manager.offered_skills())
-                self._matchers[wanted, known] = kept = (self.version, matcher)
-            return kept[1]
+        return self._scorer.matcher(self.manager, self.version, assumed, known=known)
 
-    def provider(self, mode: Mode | None = None) -> SkillContextProvider:
-        """Return what every integration discloses these skills with; with `mode`, matched in that way."""
-        manager = self.manager
-        if mode is None:
-            return default_provider(manager)
-        with self._matching:
-            known = self._providers.get(mode)
-            if known is None or known[0] is not manager:
-                sources = default_sources(manager, ScriptTools(manager))
-                made = SkillContextProvider(manager, matcher=SkillMatcher(mode=mode), tool_sources=sources)
-                self._providers[mode] = known = (manager, made)
-            return known[1]
+    def provider(self, assumed: Assumption = AS_IT_IS) -> SkillContextProvider:
+        """Return what every integration discloses these skills with."""
+        return self._scorer.provider(self.manager, self.version, assumed)
 
     def card(self, skill: SkillMetadata) -> Capabilities | None:
         """Return what a skill brings and asks for; None where its folder cannot be read."""
@@ -231,7 +264,7 @@ class Library:
             return None
 
     def diagnostics_of(self, skill: SkillMetadata) -> list[Diagnostic]:
-        """Return what is wrong with a skill or with a file in its folder."""
+        """Return diagnostics of a skill or of a file in its folder."""
         return [
             found
             for found in self.snapshot().diagnostics
@@ -240,19 +273,26 @@ class Library:
 
 
 @dataclass(frozen=True, slots=True)
-class _PatientCounter(TokenEstimator):
-    """Counts as everybody does, after the pages that somebody waits for."""
+class _BackgroundCounter(TokenEstimator):
+    """Counts tokens at lower priority than pages."""
 
-    pages_first: PagesFirst = field(default_factory=PagesFirst)
+    gate: PriorityGate = field(default_factory=PriorityGate)
 
     def count(self, text: str) -> int:
-        self.pages_first.wait()
+        self.gate.wait()
         return TokenEstimator.count(self, text)
 
 
-def cost_of(report: CostReport | None, skill: SkillMetadata) -> SkillCost | None:
+def cost_of(costs: LibraryCost | None, skill: SkillMetadata) -> SkillCost | None:
     """Return the tokens of one skill."""
-    if report is None:
+    if costs is None:
         return None
     ids = {skill.canonical_name, skill.name}
-    return next((cost for cost in report.skills if cost.id in ids), None)
+    return next((cost for cost in costs.report.skills if cost.id in ids), None)
+
+
+def request_text(event: Event) -> str:
+    """Return the words of a request, where texts are kept."""
+    request = event.data.get("request")
+    text = request.get("text") if isinstance(request, dict) else None
+    return text if isinstance(text, str) else ""

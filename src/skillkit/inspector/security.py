@@ -10,7 +10,7 @@ from skillkit.web.security import Application, Receive, Scope, Send, answer, wit
 COOKIE = "skillkit_inspect"
 
 
-class OnlyTheUser:
+class LocalUserOnly:
     """Wraps the application: a token in the address becomes a cookie; everything else is refused.
 
     A page on another site can make the browser send a request here; it can neither know the token nor
@@ -50,7 +50,7 @@ class OnlyTheUser:
             await self._application(scope, receive, with_headers(send))
 
     def form_token(self) -> str:
-        """Return what a form that changes something has to send back."""
+        """Return the token that forms have to send back."""
         return hmac.new(self.token.encode(), b"form", "sha256").hexdigest()
 
     def allows_form(self, given: str) -> bool:

@@ -1,1 +1,1 @@
-"""Git → a verified, immutable store: trust by content, updates shown first, never half done."""
+"""Install skills into an immutable store: approved by digest, previewed, changed atomically."""

@@ -18,7 +18,7 @@ Change = Callable[[Sequence["AddedSource"]], Iterable["AddedSource"]]
 
 @dataclass(frozen=True, slots=True)
 class AddedSource:
-    """A Python package by its import name, or an MCP server by what the user calls it."""
+    """A Python package by its import name, or an MCP server by the user's name for it."""
 
     name: str
     url: str = ""
@@ -45,7 +45,7 @@ class AddedSources:
         try:
             content = self.file.read()
         except DamagedFileError as error:
-            raise SkillsUseError(f"{self.file.path} is {error}. Mend it or delete it") from error
+            raise SkillsUseError(f"{self.file.path} is {error}. Fix it or delete it") from error
         listed = (content or {}).get("sources")
         sources = listed if isinstance(listed, list) else []
         return tuple(decode(AddedSource, each, forgiving=True) for each in sources if isinstance(each, dict))
@@ -55,7 +55,7 @@ class AddedSources:
         self._change(lambda known: [*(each for each in known if each.name != source.name), source])
 
     def remove(self, name: str) -> bool:
-        """Forget a source; return whether there was one."""
+        """Remove a source; return whether it existed."""
         known = any(source.name == name for source in self.load())
         self._change(lambda sources: [each for each in sources if each.name != name])
         return known
@@ -65,7 +65,7 @@ class AddedSources:
         return [source.name for source in self.load() if source.is_package]
 
     def remote(self) -> list[SkillSource]:
-        """Return the folders with what was fetched from servers, last in precedence."""
+        """Return the folders with skills fetched from servers, last in precedence."""
         servers = [source.name for source in self.load() if not source.is_package]
         folders = [(name, remote_folder(self.home / REMOTE_FOLDER, name)) for name in servers]
         return [

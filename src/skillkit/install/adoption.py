@@ -15,33 +15,33 @@ from skillkit.core.text import escape_hidden
 from skillkit.install.clients import Client, Place, shared_folders
 from skillkit.install.consents import Consent, ConsentKind
 from skillkit.install.exceptions import InstallError, LockFileError
-from skillkit.install.fetch import FetchedSkill, Wanted, fetch, manifest
+from skillkit.install.fetch import LoadedSkill, SkillSelector, fetch, manifest
 from skillkit.install.foreign_lock import parse_foreign
-from skillkit.install.lockfile import LOCK_FILE, MAX_LOCK, ForeignEntry, read_lock
+from skillkit.install.lockfile import LOCK_FILE, MAX_LOCK, read_lock
 from skillkit.install.sources.clawhub import ClawHubSource
 from skillkit.install.sources.kinds import parse_source
-from skillkit.install.sources.layout import LeftOut
+from skillkit.install.sources.layout import Skipped
 from skillkit.install.sources.source import Access, Source
 from skillkit.install.tree import ANY_SIZE, SKILL_FILE, SkillTree, read_folder
 
 _ORIGIN = ".clawhub/origin.json"
 _GLOBAL_VERSION = 3
 _NPX_NOTE = "installed by npx skills"
-_GH_NOTE = "gh skill wrote fields of its own into SKILL.md; the first update takes them out"
+_GH_NOTE = "gh skill added fields to SKILL.md; the first update removes them"
 
 
 @dataclass(frozen=True, slots=True)
-class Adoptable:
-    """A folder of another tool, as it would be remembered; it stays where it is."""
+class AdoptableSkill:
+    """A skill installed by another tool, with its future record; it stays in place."""
 
-    skill: FetchedSkill
+    skill: LoadedSkill
     place: Place
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Unexplained:
-    """A folder in the user's home that no tool says anything about: it can be approved, not updated."""
+class UntrackedSkill:
+    """A folder in the user's home with no recorded origin: it can be approved, not updated."""
 
     path: Path
     tree: SkillTree
@@ -55,7 +55,7 @@ class Unexplained:
 
 def find_adoptable(
     clients: Mapping[str, Client], project: Path, placed: set[str]
-) -> Iterator[Adoptable | Unexplained | LeftOut]:
+) -> Iterator[AdoptableSkill | UntrackedSkill | Skipped]:
     """Return the skills in clients' folders that are not ours; of a project, only those with an origin."""
     folders: dict[Path, list[str]] = {}
     for client in clients.values():
@@ -74,24 +74,24 @@ def find_adoptable(
             try:
                 yield _adoptable(path, tuple(ids), known, at_home=folder in at_home)
             except (SkillsUseError, OSError) as error:
-                yield LeftOut(str(path), str(error))
+                yield Skipped(str(path), str(error))
 
 
 def _adoptable(
     path: Path, clients: tuple[str, ...], known: "Mapping[str, _Origin]", *, at_home: bool
-) -> Adoptable | Unexplained:
+) -> AdoptableSkill | UntrackedSkill:
     tree = read_folder(path, ANY_SIZE)
     metadata = manifest(tree.skill_file, path.name, recover=True)
     origin = _of_clawhub(tree) or _of_gh(metadata) or known.get(canonical_name(path.name))
     if origin is None and at_home:
-        return Unexplained(path, tree, metadata)
+        return UntrackedSkill(path, tree, metadata)
     if origin is None:
         raise InstallError("no tool says where it came from")
     if isinstance(origin, InstallError):
         raise origin
     source, revision, note = origin
-    found = FetchedSkill(tree, metadata, source, revision)
-    return Adoptable(found, Place(str(path), clients, copied=True), note)
+    found = LoadedSkill.of(tree, metadata, source, revision)
+    return AdoptableSkill(found, Place(str(path), clients, copied=True), note)
 
 
 _Origin = tuple[Source, str | None, tuple[str, ...]] | InstallError
@@ -124,7 +124,7 @@ def _of_project_lock(project: Path) -> dict[str, _Origin]:
         entries = read_lock(project / LOCK_FILE).foreign
     except InstallError:
         return {}
-    return {canonical_name(entry.name): _parsed(entry, project) for entry in entries}
+    return {canonical_name(name): _parsed(name, fields, project) for name, fields in entries.items()}
 
 
 def _of_global_lock() -> dict[str, _Origin]:
@@ -136,7 +136,7 @@ def _of_global_lock() -> dict[str, _Origin]:
         return {
             canonical_name(name): _in_folder(name, fields)
             if fields.get("sourceType") == "local"
-            else _parsed(ForeignEntry(name, {"computedHash": "-", **fields}), path)
+            else _parsed(name, {"computedHash": "-", **fields}, path)
             for name, fields in entries.items()
             if isinstance(fields, dict)
         }
@@ -145,21 +145,21 @@ def _of_global_lock() -> dict[str, _Origin]:
 
 
 def _in_folder(name: str, fields: Mapping[str, Any]) -> _Origin:
-    """The user's own lock may name any folder, and does not say where in it the skill lies."""
+    """Find a skill in a folder of the user's own lock, which may be anywhere and has no path inside."""
     folder = str(fields.get("source") or "")
     try:
         if not Path(folder).is_absolute():
-            raise LockFileError(f"its folder is not named in full: {escape_hidden(folder)[:100]}")
+            raise LockFileError(f"its path is not absolute: {escape_hidden(folder)[:100]}")
         source = parse_source(folder)
         with source.open(Access()) as opened:
-            (found,) = fetch(opened, source.path, Wanted(names=(name,)), ANY_SIZE).skills
-        return found.source, found.revision, (_NPX_NOTE,)
+            (found,) = fetch(opened, source.path, SkillSelector(names=(name,)), ANY_SIZE).skills
+        return found.skill.source, found.skill.revision, (_NPX_NOTE,)
     except InstallError as error:
         return error
 
 
-def _parsed(entry: ForeignEntry, folder: Path) -> _Origin:
+def _parsed(name: str, fields: Mapping[str, Any], folder: Path) -> _Origin:
     try:
-        return parse_foreign(entry, folder).source, None, (_NPX_NOTE,)
+        return parse_foreign(name, fields, folder).source, None, (_NPX_NOTE,)
     except InstallError as error:
         return error

@@ -16,7 +16,7 @@ from skillkit.install.lockfile import MAX_LOCK, MAX_SKILLS
 from skillkit.install.paths import installable
 from skillkit.install.sources.git_address import FULL_COMMIT
 from skillkit.install.sources.kinds import parse_source
-from skillkit.install.sources.layout import LeftOut
+from skillkit.install.sources.layout import Skipped
 from skillkit.install.sources.source import Source, checked_path
 
 APM_LOCK_FILE = "apm.lock.yaml"
@@ -25,8 +25,8 @@ _VERSIONS = ("1", "2")
 _DEPLOYED = re.compile(r"(?:^|.*/)skills/(?P<name>[^/]+)(?:/(?P<file>.+))?")
 
 
-def read_apm_lock(path: Path) -> tuple[list[ForeignSkill], list[LeftOut]]:
-    """Return the skills of the lock and what of it cannot be restored. Raises LockFileError.
+def read_apm_lock(path: Path) -> tuple[list[ForeignSkill], list[Skipped]]:
+    """Return the skills of the lock and the entries that cannot be restored. Raises LockFileError.
 
     A manifest, `apm.yml`, locks nothing: the error has the commands that add what it names.
     """
@@ -40,30 +40,30 @@ def read_apm_lock(path: Path) -> tuple[list[ForeignSkill], list[LeftOut]]:
     if "lockfile_version" not in fields and not isinstance(fields.get("dependencies"), list):
         commands = "".join(f"\n  {command}" for command in _commands(fields.get("dependencies")))
         raise LockFileError(
-            f"{path} names packages and locks none of them: `apm install` writes {APM_LOCK_FILE}, "
-            f"which is read here{', or add them yourself:' if commands else ''}{commands}"
+            f"{path} is a manifest, not a lock: `apm install` writes {APM_LOCK_FILE}, "
+            f"which is read here{', or add its packages:' if commands else ''}{commands}"
         )
     version = str(fields.get("lockfile_version", "1"))
     if version not in _VERSIONS:
-        raise LockFileError(f"{path} has the format {escape_hidden(version)[:20]}; 1 and 2 are read")
+        raise LockFileError(f"{path} has version {escape_hidden(version)[:20]}; supported are 1 and 2")
     entries = fields.get("dependencies") or []
     if not isinstance(entries, list):
         raise LockFileError(f"{path} has no list of dependencies")
     found: dict[str, ForeignSkill] = {}
-    left_out: list[LeftOut] = []
+    left_out: list[Skipped] = []
     for entry in entries:
         for skill in _skills(entry if isinstance(entry, dict) else {}):
-            if isinstance(skill, LeftOut):
+            if isinstance(skill, Skipped):
                 left_out.append(skill)
             elif found.setdefault(skill.name, skill) is not skill:
-                left_out.append(LeftOut(skill.name, f"another skill of that name is in {skill.source}"))
+                left_out.append(Skipped(skill.name, f"another skill with that name is in {skill.source}"))
     if len(found) > MAX_SKILLS:
         raise LockFileError(f"{path} locks more than {MAX_SKILLS} skills")
     return list(found.values()), left_out
 
 
 def _commands(dependencies: object) -> Iterator[str]:
-    """The commands that add what a manifest names in other repositories."""
+    """Return the commands that add the packages a manifest names in other repositories."""
     named = dependencies.get("apm") if isinstance(dependencies, dict) else None
     for entry in named if isinstance(named, list) else ():
         place = str(entry.get("git") or "") if isinstance(entry, dict) else str(entry)
@@ -82,26 +82,26 @@ def _commands(dependencies: object) -> Iterator[str]:
             yield shlex.join(escape_hidden(word) for word in words)
 
 
-def _skills(entry: Mapping[str, Any]) -> Iterator[ForeignSkill | LeftOut]:
-    """The skills of one package; one that deployed none, only prompts or agents, gives nothing."""
+def _skills(entry: Mapping[str, Any]) -> Iterator[ForeignSkill | Skipped]:
+    """Yield the skills of one package; nothing if it deployed only prompts or agents."""
     hashes = _hashes(entry)
     if not hashes:
         return
     try:
         source = _source(entry)
     except InstallError as error:
-        yield from (LeftOut(name, str(error)) for name in hashes)
+        yield from (Skipped(name, str(error)) for name in hashes)
         return
     for name, files in hashes.items():
         if installable(name):
             follow = str(entry["resolved_ref"]) if entry.get("resolved_ref") else None
             yield ForeignSkill(name, source, False, "", files, follow)
         else:
-            yield LeftOut(escape_hidden(name)[:80], "it cannot be the name of a skill")
+            yield Skipped(escape_hidden(name)[:80], "invalid skill name")
 
 
 def _hashes(entry: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """The hashes of files by skill; the same skill in the folders of several clients is one."""
+    """Return the hashes of files by skill; copies in the folders of several clients count once."""
     listed = entry.get("deployed_files")
     recorded = entry.get("deployed_file_hashes")
     recorded = recorded if isinstance(recorded, dict) else {}
@@ -122,14 +122,14 @@ def _hashes(entry: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 def _source(entry: Mapping[str, Any]) -> Source:
     place, commit = str(entry.get("repo_url") or ""), str(entry.get("resolved_commit") or "")
     if entry.get("source") == "local" or place.startswith(("_local/", "local/")):
-        raise LockFileError("its package lies in the project of the lock, not in a repository")
+        raise LockFileError("its package is local to the project, not in a repository")
     if entry.get("source") == "registry":
-        raise LockFileError("its package comes from a registry of APM, which cannot be asked")
+        raise LockFileError("its package comes from an APM registry, which is not supported")
     if not FULL_COMMIT.fullmatch(commit):
-        raise LockFileError("the lock names no commit")
+        raise LockFileError("the lock has no commit for it")
     if "://" not in place and not place.startswith("git@"):
         place = f"https://{entry.get('host') or 'github.com'}/{place}"
     source = parse_source(place, ref=commit)
     if not source.pinned:
-        raise LockFileError(f"'{escape_hidden(place)[:100]}' is no repository")
+        raise LockFileError(f"'{escape_hidden(place)[:100]}' is not a repository")
     return source.within(checked_path(str(entry.get("virtual_path") or "")))

@@ -1,4 +1,4 @@
-"""UserAuthority: what the user of this machine selected and said yes to decides about skills."""
+"""UserAuthority: decides about skills by the user's selection and consents."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -21,7 +21,7 @@ from skillkit.install.selection import Selection
 
 
 class Level(IntEnum):
-    """How far a skill is trusted; each level includes the ones before it."""
+    """A trust level; each includes the ones before it."""
 
     FOUND = 0
     """Listed; nothing of it reaches a model."""
@@ -32,8 +32,8 @@ class Level(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How far a skill is trusted, and why."""
+class TrustStatus:
+    """The trust level of a skill, and the reason."""
 
     level: Level
     reason: str
@@ -45,7 +45,7 @@ class Standing:
 
 
 class UserAuthority:
-    """Decides by AGENT_SKILLS and by consents; looks at the bytes, not at promises."""
+    """Decides by AGENT_SKILLS and by consents, which are bound to digests."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class UserAuthority:
         self._installed: tuple[object, dict[str, InstalledSkill]] = (None, {})
         self._real = lru_cache(256)(real_path)
 
-    # What others ask
+    # Queries
 
     def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
         return self.refusal_by(skill)
@@ -73,15 +73,15 @@ class UserAuthority:
         return Refusal("untrusted", "the skill is not trusted; its code would run in this process")
 
     def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
-        """Return all a skill asks for when it is trusted, an empty sandbox when it is not."""
+        """Return every requested grant if the skill is trusted, else an empty sandbox."""
         if self.import_refusal(skill, digest, requester) is None:
             return add_parts(Grants.as_requested(skill), digest, self.consents, hidden=self.hidden)
         return Grants(withheld_env=skill.permissions.env)
 
-    # What it knows
+    # Status
 
     def installed(self, skill: SkillMetadata) -> InstalledSkill | None:
-        """Return the record of an installed skill; None for one that lies in some folder."""
+        """Return the record of an installed skill; None for a skill in another folder."""
         store = self.registry.store
         folder = skill.base_dir
         if self._real(folder.parent) != self._real(store.links) or store.linked(folder.name) is None:
@@ -91,19 +91,19 @@ class UserAuthority:
             self._installed = (stamp, dict(self.registry.load().skills))
         return self._installed[1].get(folder.name)
 
-    def standing(self, skill: SkillMetadata) -> Standing:
-        """Return how far `skill` is trusted as it is now; whether it is selected is another question."""
+    def standing(self, skill: SkillMetadata) -> TrustStatus:
+        """Return the trust status of the current files of `skill`, whether or not it is selected."""
         if is_as_shipped(skill):
-            return Standing(Level.GRANTED, "comes with skillkit")
+            return TrustStatus(Level.GRANTED, "comes with skillkit")
         record = self.installed(skill)
         if record is not None:
             return self._standing_installed(record, skill)
         if self._is_own(skill.base_dir):
-            return Standing(Level.GRANTED, "lies in your own folder")
+            return TrustStatus(Level.GRANTED, "lies in your own folder")
         return self._standing_in_folder(skill)
 
-    def refusal_by(self, skill: SkillMetadata, standing: Standing | None = None) -> Refusal | None:
-        """Return why a skill is not offered; `standing` is its own, where that is known already."""
+    def refusal_by(self, skill: SkillMetadata, standing: TrustStatus | None = None) -> Refusal | None:
+        """Return why a skill is not offered; pass `standing` to reuse its trust status."""
         trusted = standing is None or standing.level >= Level.OFFERED
         if not self.selection.includes(skill):
             remedy = self.selection.remedy(skill, trusted=trusted)
@@ -119,43 +119,43 @@ class UserAuthority:
         return Refusal("untrusted", reason, remedy)
 
     def _is_own(self, folder: Path) -> bool:
-        """In the folder where only the user and we put skills, and no link to where others install."""
+        """Return whether the skill is in the user's own folder and not a link to another program's."""
         if not folder.is_relative_to(self._real(self.registry.store.links)):
             return False
         real = real_path(folder)
         return not any(real.is_relative_to(self._real(shared)) for shared in shared_folders())
 
     def _offered_by_place(self, skill: SkillMetadata) -> bool:
-        """In one of the user's folders that are searched, which are a project's when one works at home."""
+        """Return whether the skill is in a searched folder of the user, and not an installed one."""
         home, folder = user_home(), skill.base_dir
         places = (self.registry.store.links, home / ".agents/skills", home / ".claude/skills")
         lies_there = any(folder.is_relative_to(self._real(place)) for place in places)
         return lies_there and self.installed(skill) is None
 
-    def _standing_installed(self, record: InstalledSkill, skill: SkillMetadata) -> Standing:
+    def _standing_installed(self, record: InstalledSkill, skill: SkillMetadata) -> TrustStatus:
         if record.digest not in self.consents.digests(ConsentKind.USE):
-            return Standing(Level.FOUND, "installed, not approved", record.digest)
+            return TrustStatus(Level.FOUND, "installed, not approved", record.digest)
         try:
             intact = tree_digests.plain(skill.base_dir).digest == record.digest
         except SkillsUseError:
             intact = False
         if not intact:
-            return Standing(Level.FOUND, "changed since it was approved", record.digest)
-        return Standing(Level.GRANTED, "approved", record.digest)
+            return TrustStatus(Level.FOUND, "changed since it was approved", record.digest)
+        return TrustStatus(Level.GRANTED, "approved", record.digest)
 
-    def _standing_in_folder(self, skill: SkillMetadata) -> Standing:
+    def _standing_in_folder(self, skill: SkillMetadata) -> TrustStatus:
         by_place = self._offered_by_place(skill)
         unapproved = Level.OFFERED if by_place else Level.FOUND
         try:
             digest = tree_digests.plain(skill.base_dir).digest
         except SkillsUseError as error:
-            return Standing(unapproved, f"cannot be approved: {error}")
+            return TrustStatus(unapproved, f"cannot be approved: {error}")
         if digest in self.consents.digests(ConsentKind.USE):
-            return Standing(Level.GRANTED, "approved", digest)
+            return TrustStatus(Level.GRANTED, "approved", digest)
         if by_place:
             reason = "found in a folder where other programs install, not approved"
         elif skill.source is SourceType.BUNDLED:
             reason = "differs from what skillkit ships, not approved"
         else:
             reason = "found in a project folder, not approved"
-        return Standing(unapproved, reason, digest)
+        return TrustStatus(unapproved, reason, digest)

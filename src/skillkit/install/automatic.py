@@ -1,4 +1,4 @@
-"""What runs without being told to, and what is named and not there: facts for the card."""
+"""Facts for the card: hooks and other automatic code, and references to missing files."""
 
 import posixpath
 import re
@@ -42,14 +42,14 @@ _BY_FOLDER = {
     (".vscode", "tasks.json"): "editors",
 }
 _UNREADABLE = ("wrong-type", "broken-field")
-"""What is said of a field in the header that is left out."""
+"""Diagnostic codes of header fields that are ignored."""
 _OF_PLUGIN = re.compile(r"\$\{CLAUDE_PLUGIN_ROOT\}/([\w./-]{0,200}\w)")
-"""What a plugin has beside its skills; a skill is installed without it."""
+"""References to parts of a plugin outside its skills, which are not installed."""
 _MAX_SHOWN = 120
 
 
 def automatic_code(tree: SkillTree, metadata: SkillMetadata) -> Iterator[str]:
-    """Everything that some client, package manager or test runner would run by itself."""
+    """List everything that a client, package manager or test runner would run by itself."""
     if metadata.hooks:
         commands = list(_commands(metadata.hooks))
         yield from (f"hook: {_short(command)}" for command in commands)
@@ -66,7 +66,7 @@ def automatic_code(tree: SkillTree, metadata: SkillMetadata) -> Iterator[str]:
 
 
 def declared_run(metadata: SkillMetadata) -> Iterator[str]:
-    """How the header wants the skill run; what has no effect here is said to have none."""
+    """List header fields that affect execution, and mark those that skillkit ignores."""
     if metadata.context:
         known = "as a conversation of its own" if metadata.runs_alone else "not known here, inline"
         yield f"context: {_short(metadata.context)} ({known})"
@@ -110,7 +110,7 @@ def _package_scripts(text: str) -> Iterator[str]:
 
 
 def _commands(hooks: Any) -> Iterator[str]:
-    """The commands in a hooks mapping, however it is nested."""
+    """Yield the commands in a hooks mapping, however it is nested."""
     if isinstance(hooks, Mapping):
         for key, value in hooks.items():
             if key in ("command", "prompt", "url") and isinstance(value, str):
@@ -123,7 +123,7 @@ def _commands(hooks: Any) -> Iterator[str]:
 
 
 def missing_files(tree: SkillTree) -> Iterator[str]:
-    """Paths inside the skill that SKILL.md names and that are not there."""
+    """List paths inside the skill that SKILL.md names and that do not exist."""
     text = _text(tree, SKILL_FILE)
     folders = {path.rpartition("/")[0] for path in tree.files}
     for written in (*linked_files(text), *named_files(text)):
@@ -135,7 +135,7 @@ def missing_files(tree: SkillTree) -> Iterator[str]:
 
 
 def missing_skills(tree: SkillTree, metadata: SkillMetadata, known: Container[str]) -> Iterator[str]:
-    """Names of skills that this one needs or names and that are not among `known`."""
+    """List skills that this one requires or names and that are not among `known`."""
     for name in (*metadata.requires.skills, *named_skills(_text(tree, SKILL_FILE))):
         canonical = canonical_name(name)
         if canonical not in known and canonical != metadata.canonical_name:

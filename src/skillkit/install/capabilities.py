@@ -1,4 +1,4 @@
-"""The capability card: what a skill brings and asks for, as facts, and how that changed."""
+"""The capability card: contents and requests of a skill as facts, and how they changed."""
 
 import re
 from collections.abc import Container, Iterator
@@ -30,12 +30,12 @@ _DEPENDENCY_FILES = frozenset(
     {"requirements.txt", "pyproject.toml", "package.json", "Gemfile", "go.mod", "Cargo.toml"}
 )
 _MENDED = frozenset({"unquoted-value", "missing-name", "name-separator", "grant-dropped", "duplicate-field"})
-"""What of a header is read otherwise than it is written."""
+"""Diagnostic codes of header values that were repaired."""
 _MAX_SCANNED = 4 * 1024 * 1024
 
 
 def _fact(label: str, meaning: str = "") -> tuple[str, ...]:
-    """A field of the card: what it is called there, and what the name alone would not tell."""
+    """Declare a field of the card with its label and explanation."""
     values: tuple[str, ...] = field(default=(), metadata={"label": label, "meaning": meaning})
     return values
 
@@ -51,7 +51,7 @@ class Capabilities:
     scripts: tuple[str, ...] = _fact("scripts")
     """`path (interpreter)` of everything that could be run."""
     dependencies: tuple[str, ...] = _fact("dependencies")
-    """What scripts want installed, and files that list such things."""
+    """Packages that scripts declare, and files that list packages."""
     undeclared: tuple[str, ...] = _fact(
         "undeclared", "imported by scripts and not declared; installed only when you accept them"
     )
@@ -86,15 +86,15 @@ class Capabilities:
     not_fetched: tuple[str, ...] = _fact("not fetched", "Git LFS pointers; their content stays where it is")
     """Pointers to Git LFS content, which is left where it is."""
     header: tuple[str, ...] = _fact("header")
-    """What is wrong with the header."""
+    """Problems of the header."""
     automatic: tuple[str, ...] = _fact(
         "runs by itself", "other clients and tools run these without asking; skillkit does not"
     )
-    """What some client or tool runs by itself, without being told to."""
+    """Code that a client or tool runs without asking."""
     declared: tuple[str, ...] = _fact(
         "to be run", "as the author wants it; models and effort count where the program has them"
     )
-    """How the author wants it run, and what of that is not done here."""
+    """Execution fields of the header, marking those ignored here."""
     missing: tuple[str, ...] = _fact("missing files", "named in the instructions and not there")
     """Files that the instructions name and that are not there."""
     missing_skills: tuple[str, ...] = _fact(
@@ -103,14 +103,14 @@ class Capabilities:
     """Skills that it needs or names and that are not there."""
 
     def facts(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Label and values of everything that is there."""
+        """Yield label and values of every fact that is present."""
         for item in fields(self):
             values: tuple[str, ...] = getattr(self, item.name)
             if values:
                 yield item.metadata["label"], values
 
     def difference(self, newer: "Capabilities") -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
-        """Label, gained and lost values of what `newer` has otherwise."""
+        """Yield label, gained and lost values of the facts that differ in `newer`."""
         changed = []
         for item in fields(self):
             before, after = set(getattr(self, item.name)), set(getattr(newer, item.name))
@@ -121,13 +121,13 @@ class Capabilities:
 
 
 MEANINGS = {item.metadata["label"]: item.metadata["meaning"] for item in fields(Capabilities)}
-"""What a label alone would not tell; empty where it tells everything."""
+"""Explanation of each label; empty where the label is enough."""
 
 
 def capabilities(
     tree: SkillTree, metadata: SkillMetadata, known: Container[str] | None = None
 ) -> Capabilities:
-    """The card of a skill; skills that it names are missing unless they are among `known`."""
+    """Return the card of a skill; skills that it names are missing unless they are among `known`."""
     found: dict[str, set[str]] = {item.name: set() for item in fields(Capabilities)}
     interpreters = {path: _interpreter(path, file) or "" for path, file in tree.files.items()}
     toolsets = _toolset_files(metadata)
@@ -174,7 +174,7 @@ def capabilities(
 
 
 def _toolset_files(metadata: SkillMetadata) -> set[str]:
-    """The files that may hold the toolsets which the header names: modules, and packages around them."""
+    """Return the files that may hold the declared toolsets: modules and their packages."""
     files: set[str] = set()
     for definition in metadata.toolsets:
         module = definition.strip().partition(":")[0].removeprefix("./").removesuffix(".py")
@@ -211,7 +211,7 @@ def _look_inside(path: str, content: bytes, found: dict[str, set[str]]) -> None:
 
 
 def inline_dependencies(content: bytes) -> list[str]:
-    """The dependencies in a PEP 723 block, or why they cannot be read."""
+    """Return the dependencies in a PEP 723 block, or why they cannot be read."""
     try:
         return [*parse_inline_metadata(content[:_MAX_SCANNED].decode("utf-8", "replace")).dependencies]
     except InlineMetadataError as error:

@@ -1,4 +1,4 @@
-"""What is different between two trees, in words and in lines that are safe to show."""
+"""The difference of two trees, as file changes and as lines that are safe to show."""
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ _MAX_COMPARED = 4000
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One path that is not what it was."""
+    """One path that differs."""
 
     kind: str
     """`added`, `removed`, `changed` or `mode` when only the executable bit changed."""
@@ -28,7 +28,7 @@ class FileChange:
 
 
 def file_changes(before: Mapping[str, FileDigest], after: Mapping[str, FileDigest]) -> tuple[FileChange, ...]:
-    """The paths that differ, sorted."""
+    """Return the paths that differ, sorted."""
     changes = []
     for path in sorted(before.keys() | after.keys()):
         old, new = before.get(path), after.get(path)
@@ -44,7 +44,7 @@ def file_changes(before: Mapping[str, FileDigest], after: Mapping[str, FileDiges
 
 
 def diff_lines(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator[str]:
-    """Return the whole unified difference, escaped; of files that are not text the sizes are said."""
+    """Return the whole unified difference, escaped; for files that are not text, their sizes."""
     for path in sorted(before.keys() | after.keys()):
         if before.get(path) != after.get(path):
             yield from _file_lines(path, before.get(path), after.get(path))
@@ -78,7 +78,7 @@ def _unified(old: list[str], new: list[str], names: tuple[str, str]) -> Iterator
 
 
 def _equal(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many items are the same at the start."""
+    """Return the length of the common prefix."""
     return next(
         (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
     )
@@ -96,7 +96,7 @@ def _text_lines(content: bytes | None) -> list[str] | None:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """The part of a difference that fits on a screen, and how much of it does not."""
+    """The part of a diff that fits on a screen, and the number of lines left out."""
 
     lines: tuple[str, ...]
     hidden_lines: int = 0
@@ -119,7 +119,7 @@ def excerpt(diff: Sequence[str], *, max_lines: int = MAX_LINES, max_columns: int
 
 
 def _name_lines(diff: Sequence[str]) -> set[int]:
-    """Where the names of files stand; a changed line of a file may look like one, never before a `@@`."""
+    """Find file name lines; a changed line may look like one, but never precedes `@@`."""
     found: set[int] = set()
     for number in range(len(diff) - 2):
         if (
@@ -132,7 +132,7 @@ def _name_lines(diff: Sequence[str]) -> set[int]:
 
 
 def _partners(diff: Sequence[str]) -> dict[int, str]:
-    """The line that each one took the place of, or that took its place."""
+    """Map each changed line to the one it replaced, or that replaced it."""
     found: dict[int, str] = {}
     runs = [[*run] for _, run in groupby(range(len(diff)), lambda number: diff[number][:1])]
     for gone, come in pairwise(runs):
@@ -143,7 +143,7 @@ def _partners(diff: Sequence[str]) -> dict[int, str]:
 
 
 def _shorten(line: str, partner: str | None, columns: int, *, changed: bool) -> tuple[str, int]:
-    """The line around what changed in it, and how many changed characters were left out."""
+    """Return the line around its change, and the number of changed characters that were cut."""
     if len(line) <= columns:
         return line, 0
     if not changed:

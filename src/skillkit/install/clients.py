@@ -41,9 +41,9 @@ class Client:
     personal: tuple[str, ...]
     """Its folders in the user's home, the one of today first; empty when it has none."""
     evidence: tuple[str, ...]
-    """What exists where the client is installed; `./…` is in the project."""
+    """A path that exists if the client is installed; `./…` is in the project."""
     listing_chars: int | None = None
-    """How much its list of skills may take of a window of 200,000 tokens."""
+    """Maximum characters of its skill list in a window of 200,000 tokens."""
     listing_chars_each: int | None = None
 
     @property
@@ -51,7 +51,7 @@ class Client:
         return self.project == UNIVERSAL
 
     def searched_folders(self, project: Path) -> tuple[Path, ...]:
-        """Every folder in which it finds skills while it works in `project`."""
+        """Return every folder the client searches for skills when it runs in `project`."""
         shared = (_expanded(f"~/{UNIVERSAL}"),) if self.universal else ()
         folders = (project / self.project, *shared, *map(_expanded, self.personal))
         return tuple(dict.fromkeys(folders))
@@ -73,13 +73,13 @@ class Place:
     def from_data(data: Any) -> "Place":
         place = decode(Place, data, forgiving=True)
         if not os.path.isabs(place.path):
-            raise ValueError("a place that is none")
+            raise ValueError("invalid place")
         return place
 
 
 @dataclass(frozen=True, slots=True)
-class Placing:
-    """For which clients skills are wanted."""
+class InstallTargets:
+    """The clients to install skills for."""
 
     clients: tuple[Client, ...]
     project: Path | None = None
@@ -87,51 +87,37 @@ class Placing:
     copy: bool = False
 
     def places(self, skill: str) -> tuple[Place, ...]:
-        """Where a skill of that canonical name goes: one place for all clients that share a folder."""
+        """Return the places of a skill by canonical name: one for all clients that share a folder."""
         folders: dict[Path, list[str]] = {}
         for client in self.clients:
             folder = _skill_folder(client, self.project)
             if folder is None:
-                raise InstallError(f"{client.name} has no folder for skills of all projects; name a project")
+                raise InstallError(f"{client.name} has no global skills folder; name a project")
             folders.setdefault(folder, []).append(client.id)
         return tuple(Place(str(folder / skill), tuple(ids), self.copy) for folder, ids in folders.items())
 
 
 @cache
 def all_clients() -> Mapping[str, Client]:
-    """Every client by its id."""
+    """Return every client by its id."""
     rows = json.loads(Path(__file__).with_name("clients.json").read_bytes())
-    return MappingProxyType({id_: _client(id_, row) for id_, row in rows.items()})
+    return MappingProxyType({id_: decode(Client, {"id": id_, **row}) for id_, row in rows.items()})
 
 
 def shared_folders() -> frozenset[Path]:
-    """Folders in the user's home where other programs install skills."""
+    """Return the folders in the user's home where other programs install skills."""
     return _shared_folders(user_home(), tuple(os.environ.get(name, "") for name in _HOMES))
 
 
 @cache
 def _shared_folders(home: Path, homes: tuple[str, ...]) -> frozenset[Path]:
-    """`home` and `homes`, the variables that move folders, are what the result depends on."""
+    """Return the shared folders, cached by `home` and `homes`, the variables that move folders."""
     personal = {_expanded(path) for client in all_clients().values() for path in client.personal}
     return frozenset({home / ".claude/skills", home / UNIVERSAL, *personal})
 
 
-def _client(id_: str, row: Mapping[str, Any]) -> Client:
-    personal = (row["global"], *row.get("older", ())) if row["global"] else ()
-    listing = row.get("listing", {})
-    return Client(
-        id_,
-        row["name"],
-        row["project"],
-        personal,
-        tuple(row["found"]),
-        listing.get("chars"),
-        listing.get("chars_each"),
-    )
-
-
 def detected_clients(project: Path) -> list[Client]:
-    """The clients that are on this machine or in this project."""
+    """Return the clients with traces on this machine or in this project."""
     return [client for client in all_clients().values() if _is_detected(client, project)]
 
 
@@ -146,14 +132,14 @@ def parse_clients(words: Sequence[str], project: Path) -> tuple[Client, ...]:
         elif word:
             near = get_close_matches(word, all_clients(), 3, 0.5)
             hint = f" Near it: {', '.join(near)}." if near else ""
-            raise InstallError(f"No client is called '{escape_hidden(word)}'.{hint}")
+            raise InstallError(f"Unknown client '{escape_hidden(word)}'.{hint}")
     if not clients:
-        raise InstallError("No client was found on this machine. Name one, such as claude-code or codex.")
+        raise InstallError("No client found on this machine. Name one, such as claude-code or codex.")
     return tuple(clients.values())
 
 
 def _expanded(path: str) -> Path:
-    """A path of the table on this machine."""
+    """Expand a path of the table for this machine."""
     head, slash, rest = path.partition("/")
     if head.startswith("$"):
         head = os.environ.get(head[1:], "").strip() or _HOMES[head[1:]]

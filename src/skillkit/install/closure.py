@@ -1,13 +1,14 @@
-"""Which other skills of a source come along: those that are declared as needed or asked for with --with."""
+"""Select further skills of a source: declared requirements, and those named by --with."""
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from skillkit.core.mentions import marked_names
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError, Remedy
-from skillkit.install.fetch import FetchedSkill, fetch_at, list_choices
+from skillkit.install.fetch import LoadedSkill, fetch_at, list_choices
 from skillkit.install.paths import installed_identity
 from skillkit.install.sources.source import OpenSource
 from skillkit.install.tree import TreeLimits
@@ -16,81 +17,76 @@ _MAX_NEEDED = 50
 _MAX_SHOWN = 10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Closure:
-    """Skills that others need, by the path of each in the source."""
+    """The wanted skills, their dependencies, and notes on each."""
 
-    added: tuple[FetchedSkill, ...]
-    """What comes along."""
-    needs: Mapping[str, tuple[str, ...]]
-    """Canonical names of what each skill declares as needed."""
-    came_for: Mapping[str, tuple[str, ...]]
-    """Canonical names of the skills that each of `added` is needed by."""
-    notes: Mapping[str, tuple[str, ...]]
-    """What the card says about each: why it comes, what it lacks, and what it mentions."""
+    skills: tuple[LoadedSkill, ...]
+    notes: Mapping[str, Sequence[str]]
+    """By path in the source: why it comes, what it lacks, and what it mentions."""
 
 
 def find_closure(
     opened: OpenSource,
     start: str,
-    wanted: Sequence[FetchedSkill],
+    wanted: Sequence[LoadedSkill],
     installed: Collection[str],
     limits: TreeLimits,
     *,
     alone: bool = False,
     also: Sequence[str] = (),
 ) -> Closure:
-    """Return what comes along: `also`, and needs that are not installed, unless `alone`.
+    """Return the wanted skills with `also` and, unless `alone`, the requirements that are not installed.
 
     Raises InstallError if the source has no skill of a name in `also`.
     """
     siblings = _Siblings(opened, start)
-    there = {canonical_name(skill.name): skill for skill in wanted}
-    added: list[FetchedSkill] = []
+    there = {skill.skill.name_canonical: skill for skill in wanted}
     for name in map(canonical_name, also):
         if name not in there:
-            fetched = siblings.fetch(name, limits)
-            if fetched is None:
+            if (fetched := siblings.fetch(name, limits)) is None:
                 message = f"The source has no skill '{escape_hidden(name)}'"
                 raise InstallError(message, remedy=Remedy.CHOOSE)
             there[name] = fetched
-            added.append(fetched)
-    needs: dict[str, tuple[str, ...]] = {}
-    came_for: dict[str, list[str]] = {}
-    waiting = [*wanted, *added]
-    notes: dict[str, list[str]] = {skill.source.path: [] for skill in waiting}
+    waiting = [*wanted, *(skill for skill in there.values() if skill not in wanted)]
+    skills: list[LoadedSkill] = []
+    came_for: dict[str, list[str]] = defaultdict(list)
+    notes: dict[str, list[str]] = defaultdict(list)
     while waiting:
         skill = waiting.pop(0)
-        path, name = skill.source.path, canonical_name(skill.name)
-        needs[path] = tuple(map(canonical_name, skill.installed_metadata.requires.skills))
-        for need in needs[path]:
+        skills.append(skill)
+        name, path = skill.skill.name_canonical, skill.skill.subpath
+        for need in _needs(skill):
             if need in installed:
                 continue
-            if need not in there and not alone and len(added) < _MAX_NEEDED:
+            if need not in there and not alone and len(there) - len(wanted) < _MAX_NEEDED:
                 fetched = siblings.fetch(need, limits)
                 if fetched is not None:
                     there[need] = fetched
-                    added.append(fetched)
                     waiting.append(fetched)
-                    notes[fetched.source.path] = []
             if need not in there:
                 notes[path].append(f"needs '{escape_hidden(need)}', which is not installed")
-            elif there[need] in added:
-                other = there[need].source.path
-                came_for.setdefault(other, []).append(name)
+            elif there[need] not in wanted:
+                other = there[need].skill.subpath
+                came_for[other].append(name)
                 notes[other].append(f"needed by '{escape_hidden(name)}': its header requires it")
-    for skill in (*wanted, *added):
-        known = {*there, *installed, *needs[skill.source.path]}
+    for skill in skills:
+        known = {*there, *installed, *_needs(skill)}
         text = skill.tree.skill_file.decode("utf-8", "replace")
         mentioned = dict.fromkeys(name for name in marked_names(text) if name in siblings.names)
         if names := [name for name in mentioned if name not in known]:
-            notes[skill.source.path].append(_mention(names))
-    return Closure(
-        tuple(added),
-        needs,
-        {path: tuple(names) for path, names in came_for.items()},
-        {path: tuple(said) for path, said in notes.items()},
-    )
+            notes[skill.skill.subpath].append(_mention(names))
+    return Closure(tuple(_with_needs(skill, came_for) for skill in skills), notes)
+
+
+def _needs(skill: LoadedSkill) -> tuple[str, ...]:
+    return tuple(map(canonical_name, skill.metadata.requires.skills))
+
+
+def _with_needs(skill: LoadedSkill, came_for: Mapping[str, Sequence[str]]) -> LoadedSkill:
+    """Return the skill with its requirements in its record, and the skills that require it."""
+    reasons = tuple(came_for.get(skill.skill.subpath, ()))
+    return replace(skill, skill=replace(skill.skill, needs=_needs(skill), came_for=reasons))
 
 
 def _mention(names: Sequence[str]) -> str:
@@ -117,7 +113,7 @@ class _Siblings:
     def names(self) -> Collection[str]:
         return self._paths
 
-    def fetch(self, name: str, limits: TreeLimits) -> FetchedSkill | None:
+    def fetch(self, name: str, limits: TreeLimits) -> LoadedSkill | None:
         if name not in self._paths and not self._headers_read:
             self._headers_read = True
             for choice in list_choices(self._opened, self._folders):

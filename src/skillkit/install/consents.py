@@ -1,4 +1,4 @@
-"""consents.json: the user's word about exact bytes, in the user's home and never in a repository."""
+"""consents.json: the user's approvals of digests, in the user's home and never in a repository."""
 
 import json
 import logging
@@ -32,7 +32,7 @@ FORMAT = 1
 
 
 class ConsentKind(str, Enum):
-    """What the user said yes to."""
+    """Kinds of consent."""
 
     USE = "use"
     """The skill may be used, and its code imported."""
@@ -52,14 +52,14 @@ class ConsentKind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """One yes, bound to the digest of a whole tree."""
+    """One approval, bound to the digest of a whole tree."""
 
     kind: ConsentKind
     digest: str
     skill: str
     """The name, as it was when the user was asked."""
     place: str = ""
-    """Where the bytes were: a folder, or the address at `server`; empty for an installed skill."""
+    """Location of the bytes: a folder, or the address at `server`; empty for an installed skill."""
     server: str = ""
     """Whose skill it is, for those taken from a server."""
     granted_at: str = ""
@@ -68,22 +68,22 @@ class Consent:
 
     @staticmethod
     def from_data(data: Any) -> "Consent":
-        """Raises ValueError for anything that is not a consent of ours."""
+        """Parse a consent. Raises ValueError if it is invalid."""
         consent = decode(Consent, data, forgiving=True)
         if not consent.digest:
-            raise ValueError("a consent to no bytes")
+            raise ValueError("invalid digest")
         return consent
 
 
-class _Known(NamedTuple):
-    """What the file said when it had this stamp."""
+class _CachedConsents(NamedTuple):
+    """The consents of a file, valid while its stamp is unchanged."""
 
     stamp: object
     consents: tuple[Consent, ...]
     digests: dict[ConsentKind, frozenset[str]]
 
     @classmethod
-    def of(cls, stamp: object, consents: tuple[Consent, ...]) -> "_Known":
+    def of(cls, stamp: object, consents: tuple[Consent, ...]) -> "_CachedConsents":
         digests = {
             kind: frozenset(each.digest for each in consents if each.kind is kind) for kind in ConsentKind
         }
@@ -91,7 +91,7 @@ class _Known(NamedTuple):
 
 
 class ConsentFile:
-    """Reads without a lock, writes under one; consents that cannot be read are not consents."""
+    """Reads without a lock, writes under one; invalid consents are ignored."""
 
     def __init__(
         self,
@@ -106,29 +106,29 @@ class ConsentFile:
         self._notice = notice
         self._journal = journal
         self._now = now
-        self._known = _Known(None, (), {})
+        self._known = _CachedConsents(None, (), {})
         self._warned = False
 
     def load(self) -> tuple[Consent, ...]:
-        """Return every consent; a damaged file is kept aside, said aloud, and consents to nothing.
+        """Return every consent; a damaged file is reported, kept aside and counts as empty.
 
         Raises StateFileError for a file of a newer skillkit and for one that cannot be opened.
         """
         return self._current().consents
 
     def digests(self, kind: ConsentKind) -> frozenset[str]:
-        """Return the digests that the user said yes to."""
+        """Return the approved digests."""
         return self._current().digests.get(kind, frozenset())
 
-    def _current(self) -> "_Known":
-        # One value that is replaced as a whole: a thread that is slow must not bring back what was revoked.
+    def _current(self) -> "_CachedConsents":
+        # One value, replaced as a whole: a slow thread must not restore a revoked consent.
         known, stamp = self._known, file_stamp(self.file.path)
         if stamp is None or stamp != known.stamp:
-            known = self._known = _Known.of(stamp, self._read())
+            known = self._known = _CachedConsents.of(stamp, self._read())
         return known
 
     def grant(self, *consents: Consent) -> None:
-        """Remember what the user said yes to; a later yes about the same thing replaces the one before."""
+        """Record consents; each replaces an earlier one about the same subject."""
         moment = self._now().isoformat(timespec="seconds")
         dated = {_subject(each): replace(each, granted_at=each.granted_at or moment) for each in consents}
         with locked(self._lock, patience=LOCK_SECONDS):
@@ -137,7 +137,7 @@ class ConsentFile:
         self._record(dated.values(), granted=True)
 
     def revoke(self, *, where: Callable[[Consent], bool]) -> tuple[Consent, ...]:
-        """Forget the consents that `where` names; return them."""
+        """Delete the consents that `where` selects; return them."""
         with locked(self._lock, patience=LOCK_SECONDS):
             consents = self._read_locked()
             gone = tuple(each for each in consents if where(each))
@@ -161,18 +161,18 @@ class ConsentFile:
             return self._kept()
         except DamagedFileError as error:
             if not os.access(self.home, os.W_OK):
-                self._notice(f"{self.file.path} is {error}, and nothing in it counts")
+                self._notice(f"{self.file.path} is {error}; its approvals are ignored")
                 return ()
         with locked(self._lock, patience=LOCK_SECONDS):
             return self._read_locked()
 
     def _warn_of_others(self) -> None:
-        """Say that anybody on this machine could approve a skill; the folder is the user's to close."""
+        """Warn if every user of this machine could approve a skill."""
         with suppress(OSError):
             if os.stat(self.home).st_mode & 0o002 and not self._warned:
                 self._warned = True
                 home = escape_hidden(str(self.home))
-                self._notice(f"Everybody on this machine can write to {home}. Close it: chmod o-w {home}")
+                self._notice(f"{home} is writable by every user. Fix: chmod o-w {home}")
 
     def _kept(self) -> tuple[Consent, ...]:
         data = self.file.read()
@@ -181,7 +181,7 @@ class ConsentFile:
         try:
             return tuple(map(Consent.from_data, data["consents"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DamagedFileError(f"with a record that cannot be read ({type(error).__name__})") from error
+            raise DamagedFileError(f"with an invalid record ({type(error).__name__})") from error
 
     def _read_locked(self) -> tuple[Consent, ...]:
         """Return the consents; a damaged file is kept aside."""
@@ -190,7 +190,7 @@ class ConsentFile:
         except DamagedFileError as error:
             aside = self.file.set_aside()
             self._notice(
-                f"{self.file.path} was {error}. It is kept as {aside}, and nothing in it counts: "
+                f"{self.file.path} was {error}. It is kept as {aside}; its approvals are ignored: "
                 "approve again what you trust."
             )
             return ()
@@ -202,7 +202,7 @@ class ConsentFile:
 
 
 def _subject(consent: Consent) -> tuple[str, ...]:
-    """What a consent is about: for what comes from a server the address, whose bytes may be others later."""
+    """Return the subject of a consent; for a server the address, since its bytes may change."""
     if consent.kind is ConsentKind.REMOTE:
         return (consent.kind.value, consent.server, consent.place)
     if consent.kind in (ConsentKind.PROJECT, ConsentKind.HOST):
@@ -237,21 +237,21 @@ def add_parts(
 
 
 def show_project(grants: Grants, folder: Path, hidden: Iterable[str]) -> Grants:
-    """Return `grants` with a folder to read, without what is hidden anyway and what `hidden` adds."""
+    """Return `grants` plus read access to a folder, except default hidden paths and `hidden`."""
     return replace(grants, project=folder, hidden=tuple(dict.fromkeys((*HIDDEN, *hidden))))
 
 
 def packages_consent(skill: str, digest: str, requirements: list[str], lock: str) -> Consent:
-    """Return the user's yes to a lock; what it was made from is shown as its place."""
+    """Return a consent to a lock; its place names the source of the lock."""
     return Consent(ConsentKind.PACKAGES, digest, skill, place=", ".join(requirements), detail=lock)
 
 
 def npm_consent(skill: str, digest: str, requirements: list[str], locks: Mapping[str, object]) -> Consent:
-    """Return the user's yes to locks of npm, by the folder of the skill that has the `package.json`."""
+    """Return a consent to npm locks, by the folder of the skill that has the `package.json`."""
     detail = json.dumps(locks, sort_keys=True)
     return Consent(ConsentKind.NPM, digest, skill, place=", ".join(requirements), detail=detail)
 
 
 def project_consent(skill: str, digest: str, folder: Path, hidden: Iterable[str]) -> Consent:
-    """Return the user's yes to reading `folder`, without what is hidden anyway and what `hidden` adds."""
+    """Return a consent to read `folder`, except default hidden paths and `hidden`."""
     return Consent(ConsentKind.PROJECT, digest, skill, place=str(folder), detail="\n".join(hidden))

@@ -1,4 +1,4 @@
-"""What looking at and changing installed skills needs: the registry, the sources, and whom to ask."""
+"""Shared context of installer operations: the registry, the sources and the consent callback."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,7 +7,8 @@ from pathlib import Path
 from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.names import canonical_name
 from skillkit.install.exceptions import ConsentError, reporting_disk_errors
-from skillkit.install.plan import Plan, offer_of
+from skillkit.install.fetch import LoadedSkill
+from skillkit.install.plan import offer_of
 from skillkit.install.proposal import AskConsent, Proposal, ProposedSkill, refuse_unattended
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry
@@ -37,7 +38,7 @@ class InstallContext:
         self.limits = limits or TreeLimits()
         self.registry = registry or InstallRegistry(
             home,
-            on_wait=lambda: progress("Waiting for another agent that is installing"),
+            on_wait=lambda: progress("Waiting for another installation to finish"),
             journal=journal,
         )
         self.home = self.registry.home
@@ -47,17 +48,17 @@ class InstallContext:
 
     @reporting_disk_errors()
     def list(self) -> Skills:
-        """Every installed skill, by name."""
+        """Return every installed skill, by name."""
         return self.registry.list()
 
     def files(self, skill: InstalledSkill) -> SkillTree:
-        """The files of an installed skill as they are now."""
+        """Return the current files of an installed skill."""
         return read_folder(self.store.path(skill.stored), ANY_SIZE)
 
     def offer(
-        self, plan: Plan, old: InstalledSkill | None = None, notes: tuple[str, ...] = ()
+        self, plan: LoadedSkill, old: InstalledSkill | None = None, notes: tuple[str, ...] = ()
     ) -> ProposedSkill:
-        """The facts about a skill among those that are installed."""
+        """Describe a skill relative to the installed ones."""
         return offer_of(plan, self.store, self.registry.load().skills, old, notes)
 
     def ask(self, proposal: Proposal) -> None:
@@ -65,10 +66,15 @@ class InstallContext:
             names = ", ".join(offer.name for offer in proposal.offers)
             raise ConsentError(f"Not done: {proposal.action} {names} was declined.")
 
-    def install(self, state: RegistryState, plan: Plan) -> InstalledSkill:
-        """Write the files and say in `state` that they are what is installed, and approved."""
+    def install(self, state: RegistryState, plan: LoadedSkill) -> InstalledSkill:
+        """Write the files and record them in `state` as installed and approved."""
         old = state.skills.get(plan.skill.name_canonical)
-        skill = replace(plan.skill, trusted_digest=plan.skill.digest)
+        skill = replace(
+            plan.skill,
+            installed_path=str(self.store.link(plan.skill.name_canonical)),
+            installed_at=self.registry.now().isoformat(timespec="seconds"),
+            trusted_digest=plan.skill.digest,
+        )
         if old is not None:
             needs = skill.needs or tuple(map(canonical_name, plan.metadata.requires.skills))
             skill = replace(skill, came_for=old.came_for, needs=needs)
@@ -83,7 +89,7 @@ class InstallContext:
         return skill
 
     def preserved(self, skill: InstalledSkill) -> InstalledSkill:
-        """`skill` as it is on disk: with local edits it becomes a version of its own, untrusted."""
+        """Return `skill` as it is on disk; local edits become a separate, untrusted version."""
         path = self.store.path(skill.stored)
         now = self.store.digest(path)
         if now is None or now.digest == skill.digest:

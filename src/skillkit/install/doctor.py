@@ -1,4 +1,4 @@
-"""What every client on this machine sees, and what is wrong with it."""
+"""Report the skills that each client on this machine sees, and problems with them."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -26,20 +26,17 @@ _DEPTH = 3
 class SeenSkill:
     """A skill as a client finds it."""
 
-    metadata: SkillMetadata
+    name: str
     path: Path
     """Its folder, as the client reaches it."""
-    installed: bool
-    """Whether it is one of ours, by a link or a copy that is known."""
-
-    @property
-    def name(self) -> str:
-        return self.metadata.canonical_name
+    installed_here: bool
+    """Whether we placed it, as a link or a known copy."""
+    metadata: SkillMetadata
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is not as it should be, and what to do about it."""
+    """A problem and its remedy."""
 
     code: str
     message: str
@@ -49,29 +46,32 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class ClientView:
-    """What one client sees."""
+    """The skills one client sees."""
 
-    client: Client
+    id: str
+    name: str
     folders: tuple[Path, ...]
     """Those of its folders that exist."""
     skills: tuple[SeenSkill, ...]
+    client: Client
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The clients that were found, what they see, and what is wrong."""
+    """Detected clients, the skills they see, and problems found."""
 
     clients: tuple[ClientView, ...]
     problems: tuple[Finding, ...]
 
 
 def diagnose(context: InstallContext, project: Path, advise: Advise = plain_advice) -> Diagnosis:
-    """Look at every client that is found on this machine; nothing is changed."""
+    """Check every detected client on this machine; nothing is changed."""
     state = context.registry.load()
-    named = {id_ for places in state.places.values() for place in places for id_ in place.clients}
+    places = [place for each in state.places.values() for place in each]
+    named = {id_ for place in places for id_ in place.clients}
     known = {client.id: client for client in detected_clients(project)}
     known |= {id_: all_clients()[id_] for id_ in sorted(named) if id_ in all_clients()}
-    ours = {place.path for places in state.places.values() for place in places}
+    ours = {place.path for place in places}
     folders: dict[Path, tuple[list[SeenSkill], list[Finding]]] = {}
     views = []
     for client in known.values():
@@ -79,7 +79,8 @@ def diagnose(context: InstallContext, project: Path, advise: Advise = plain_advi
         for folder in existing:
             if folder not in folders:
                 folders[folder] = _look(folder, ours, advise)
-        views.append(ClientView(client, existing, tuple(s for path in existing for s in folders[path][0])))
+        skills = tuple(skill for path in existing for skill in folders[path][0])
+        views.append(ClientView(client.id, client.name, existing, skills, client))
     problems = [problem for _, found in folders.values() for problem in found]
     problems += _installed_problems(context, advise)
     for view in views:
@@ -95,7 +96,7 @@ def _look(folder: Path, ours: set[str], advise: Advise) -> tuple[list[SeenSkill]
         if path.is_symlink() and not path.exists():
             remedy = "Delete the link, or install the skill again"
             problems.append(
-                Finding("broken-link", f"{path} leads to {os.readlink(path)}, which is gone", remedy)
+                Finding("broken-link", f"{path} leads to {os.readlink(path)}, which does not exist", remedy)
             )
     for found in Discovery(max_depth=_DEPTH).discover(SkillSource(SourceType.CUSTOM, folder, 1)):
         if isinstance(found, Diagnostic):
@@ -104,7 +105,8 @@ def _look(folder: Path, ours: set[str], advise: Advise) -> tuple[list[SeenSkill]
                 remedy = advise(Remedy.VALIDATE, str(found.path.parent))
                 problems.append(Finding("unreadable", message, remedy))
             continue
-        skills.append(SeenSkill(found, found.base_dir, str(found.base_dir) in ours))
+        known = str(found.base_dir) in ours
+        skills.append(SeenSkill(found.canonical_name, found.base_dir, known, found))
     return skills, problems
 
 
@@ -131,8 +133,8 @@ def _client_problems(view: ClientView) -> Iterator[Finding]:
         by_name.setdefault(skill.name, []).append(skill)
         folder = canonical_name(skill.path.name)
         if folder != skill.name:
-            message = f"{skill.path} calls itself '{skill.metadata.name}'"
-            remedy = "Rename the folder: clients differ in which of the two names counts"
+            message = f"{skill.path} declares the name '{skill.metadata.name}'"
+            remedy = "Rename the folder: clients differ in which name they use"
             yield Finding("folder-name", message, remedy)
     for name, skills in by_name.items():
         places = {real_path(skill.path): skill for skill in skills}
@@ -146,11 +148,11 @@ def _double(client: Client, name: str, skills: Sequence[SeenSkill]) -> Finding:
     if len({_digest(skill.path) for skill in skills}) == 1:
         remedy = "Keep one of them; the others take space in the list"
         return Finding(
-            "double", f"{client.name} sees {name} more than once, the same bytes: {listed}", remedy, client.id
+            "double", f"{client.name} sees identical copies of {name}: {listed}", remedy, client.id
         )
-    remedy = "Remove or rename one: which of them is used depends on the client"
+    remedy = "Remove or rename one: clients differ in which one they use"
     return Finding(
-        "name-clash", f"{client.name} sees different skills called {name}: {listed}", remedy, client.id
+        "name-clash", f"{client.name} sees different skills named {name}: {listed}", remedy, client.id
     )
 
 
@@ -183,19 +185,6 @@ def _over_budget(view: ClientView) -> Iterator[Finding]:
 
 
 def diagnosis_data(diagnosis: Diagnosis) -> dict[str, object]:
-    """Return what was found for programs."""
-    return {
-        "clients": [
-            {
-                "id": view.client.id,
-                "name": view.client.name,
-                "folders": [str(folder) for folder in view.folders],
-                "skills": [
-                    {"name": skill.name, "path": str(skill.path), "installed_here": skill.installed}
-                    for skill in view.skills
-                ],
-            }
-            for view in diagnosis.clients
-        ],
-        "problems": [encode(problem) for problem in diagnosis.problems],
-    }
+    """Return the diagnosis as JSON."""
+    views = [encode(view, {"client", "metadata"}) for view in diagnosis.clients]
+    return {"clients": views, "problems": [encode(problem) for problem in diagnosis.problems]}

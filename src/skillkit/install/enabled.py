@@ -1,4 +1,4 @@
-"""Which of the skills that were found are active: AGENT_SKILLS, what was enabled, and trust."""
+"""Decide which discovered skills are active: AGENT_SKILLS, the stored selection and trust."""
 
 import shlex
 from collections.abc import Callable, Iterable, Mapping
@@ -13,7 +13,7 @@ from skillkit.core.models import Diagnostic, Severity, SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.added_sources import AddedSources
-from skillkit.install.authority import Level, Standing, UserAuthority
+from skillkit.install.authority import Level, TrustStatus, UserAuthority
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry
 from skillkit.install.selection import VARIABLE, Selection
@@ -22,11 +22,11 @@ from skillkit.install.team_policy import TeamAuthority
 
 @dataclass(frozen=True, slots=True)
 class SkillStatus:
-    """Whether a skill is active, and what is known of it."""
+    """The state of one discovered skill: active, trusted, refused."""
 
     skill: SkillMetadata
     refusal: Refusal | None
-    standing: Standing
+    standing: TrustStatus
     installed: InstalledSkill | None
 
     @property
@@ -36,7 +36,7 @@ class SkillStatus:
 
 @dataclass(frozen=True, slots=True)
 class ActivationReport:
-    """What is active, what is not, what failed, and what to do about it."""
+    """Active, inactive and failed skills, with remedies."""
 
     selection: Selection
     skills: tuple[SkillStatus, ...]
@@ -49,7 +49,7 @@ class ActivationReport:
 
 
 class EnabledSkills:
-    """A SkillManager that obeys AGENT_SKILLS and the user's trust, and can say why."""
+    """A SkillManager that applies AGENT_SKILLS and the user's trust, and explains the result."""
 
     def __init__(
         self,
@@ -103,12 +103,12 @@ class EnabledSkills:
         return Refusal("unavailable", f"The header of skill '{skill.name}' is invalid, so it is skipped")
 
     def report(self) -> ActivationReport:
-        """Return every skill with its state, what failed, and what to do about it."""
+        """Return every skill with its state, the failures and their remedies."""
         skills = tuple(self.status(skill) for skill in self.manager.list_skills())
         return ActivationReport(self.selection, skills, self._failed(), self._hint(skills))
 
     def missing(self) -> str:
-        """Names that are wanted and that no skill has, as a sentence; empty when there is none."""
+        """Return a sentence about enabled names that no skill has; empty if there are none."""
         found = {skill.canonical_name for skill in self.manager.list_skills()}
         broken = {canonical_name(problem.path.parent.name) for problem in self._failed()}
         missing = self.selection.names - found - broken
@@ -143,13 +143,13 @@ class EnabledSkills:
 
 
 def installed_folders(registry: InstallRegistry) -> Callable[[Path], bool]:
-    """Whether a folder was installed: then the user was shown what is wrong with its header."""
+    """Return a predicate for installed folders, whose header problems the user has seen."""
     folders = {registry.store.links / name for name in registry.load().skills}
     return folders.__contains__
 
 
 def installed_names(registry: InstallRegistry) -> Callable[[SkillMetadata], str | None]:
-    """What a skill is called that was installed under another name than its own."""
+    """Return a function that gives the installed name of a skill, if it differs from its own."""
     renamed = {name: skill.name for name, skill in registry.load().skills.items() if skill.declared_name}
     links = real_path(registry.store.links)
 

@@ -1,8 +1,7 @@
-"""What can go wrong on the way from a repository into the store."""
+"""Installation errors, each with a remedy."""
 
-import errno
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 
@@ -11,17 +10,17 @@ from skillkit.core.text import escape_hidden
 
 
 class Remedy(Enum):
-    """What the user can do about an error; the program that asked says how it is done there."""
+    """A remedy for an error; each program words it with its own commands."""
 
     ALLOW_MORE = "raise the limits of files and bytes"
     ANOTHER_NAME = "install it under another name"
-    CHOOSE = "say which skills, or all"
-    CONSENT = "say yes beforehand"
-    CONSENT_COMMIT = "say yes beforehand to a full commit"
-    CONSENT_DIGEST = "say yes beforehand to a digest"
-    CONSENT_TRUSTED = "say beforehand that what is there is trusted"
-    CONSENT_LOCK = "say yes beforehand to the lock"
-    GIVE_PATH = "say where in the source to look"
+    CHOOSE = "select skills by name, or all"
+    CONSENT = "approve in advance"
+    CONSENT_COMMIT = "approve a full commit in advance"
+    CONSENT_DIGEST = "approve a digest in advance"
+    CONSENT_TRUSTED = "trust the source in advance"
+    CONSENT_LOCK = "approve the lock in advance"
+    GIVE_PATH = "give the path inside the source"
     OVERWRITE_EDITS = "update and overwrite the edits, which are kept for rollback"
     MAYBE_SKILL = "the ref may have been meant as the name of a skill"
     UPDATE = "update the installed one"
@@ -50,23 +49,19 @@ class InstallError(SkillsUseError):
 
 
 class SourceError(InstallError):
-    """The text does not name a source of skills, or names one that is refused."""
+    """The text names no source of skills, one that is refused, or several skills without a choice."""
 
 
 class GitError(InstallError):
-    """git did not do what was asked."""
+    """A git command failed."""
 
 
-class RepositoryNotFoundError(GitError):
-    """There is no such repository, or none that these credentials may see."""
+class AccessError(GitError):
+    """The repository or registry is missing, or access was denied."""
 
 
 class RefNotFoundError(GitError):
     """The repository has no such branch, tag or commit."""
-
-
-class AuthenticationError(GitError):
-    """The repository wants credentials that the user's git does not have."""
 
 
 class NetworkError(GitError):
@@ -74,19 +69,11 @@ class NetworkError(GitError):
 
 
 class NotThereError(NetworkError):
-    """The address answers that there is nothing."""
+    """The server returned 404 or 410."""
 
 
 class UnsafeTreeError(InstallError, SkillSecurityError):
     """The skill holds something that could do harm when it is written to disk."""
-
-
-class ManyFoundError(InstallError):
-    """The source holds several skills and nobody said which; `names` are the choices."""
-
-    def __init__(self, message: str, names: Sequence[str]) -> None:
-        super().__init__(message, remedy=Remedy.CHOOSE)
-        self.names = tuple(names)
 
 
 class NameConflictError(InstallError):
@@ -98,19 +85,19 @@ class NotInstalledError(InstallError, SkillNotFoundError):
 
 
 class ConsentError(InstallError):
-    """Nobody said yes, so nothing was done."""
+    """Consent was declined or could not be asked for; nothing was changed."""
 
 
 class DriftError(InstallError):
-    """What is installed is not what was approved or locked."""
+    """Installed files differ from the approved or locked ones."""
 
 
 class LocalEditsError(DriftError):
-    """Files of an installed skill were edited; they are not thrown away without being told to."""
+    """Files of an installed skill were edited and are not overwritten by default."""
 
 
 class LockFileError(InstallError):
-    """The lock cannot be used as it is."""
+    """The lock is invalid."""
 
 
 class RegistryError(InstallError, StateFileError):
@@ -118,11 +105,7 @@ class RegistryError(InstallError, StateFileError):
 
 
 class DiskError(InstallError):
-    """The disk cannot be read or written."""
-
-
-class DiskSpaceError(DiskError):
-    """The disk is too full."""
+    """The disk is full, or cannot be read or written."""
 
 
 @contextmanager
@@ -131,7 +114,5 @@ def reporting_disk_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         where = f" {escape_hidden(os.fspath(error.filename))}" if isinstance(error.filename, str) else ""
-        kind = DiskSpaceError if full else DiskError
-        raise kind(f"Cannot read or write{where}: {error.strerror or error}.") from error
+        raise DiskError(f"Cannot read or write{where}: {error.strerror or error}.") from error

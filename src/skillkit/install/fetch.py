@@ -1,4 +1,4 @@
-"""From an open source to skills in memory: find them, choose, read and parse; nothing is written."""
+"""Load skills from an open source into memory: find, choose, read, parse; nothing is written."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,9 +10,12 @@ from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.core.parser import SkillParser
 from skillkit.core.text import escape_hidden, one_line
-from skillkit.install.exceptions import InstallError, ManyFoundError, UnsafeTreeError
-from skillkit.install.paths import installed_identity, installed_name
-from skillkit.install.sources.layout import LeftOut, Listing, other_spelling
+from skillkit.install.capabilities import Capabilities, capabilities
+from skillkit.install.changes import FileChange
+from skillkit.install.exceptions import InstallError, Remedy, SourceError, UnsafeTreeError
+from skillkit.install.paths import installable, installed_identity, installed_name
+from skillkit.install.record import InstalledSkill
+from skillkit.install.sources.layout import Listing, Skipped, other_spelling
 from skillkit.install.sources.source import OpenSource, Source
 from skillkit.install.tree import SKILL_FILE, SkillTree, TreeLimits
 
@@ -35,8 +38,8 @@ Chooser = Callable[[Sequence[Choice]], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which skills of a source are meant."""
+class SkillSelector:
+    """Selects skills of a source: by name, all, or by a chooser."""
 
     names: tuple[str, ...] = ()
     everything: bool = False
@@ -44,50 +47,69 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class FetchedSkill:
-    """A skill in memory, complete and checked."""
+class LoadedSkill:
+    """A skill in memory, complete and checked: its record, its bytes and its header."""
 
+    skill: InstalledSkill
     tree: SkillTree
     metadata: SkillMetadata
-    source: Source
-    """Where it is, as it should be remembered."""
-    revision: str | None
+    edits: tuple[FileChange, ...] = ()
+    """Local edits, if the bytes were read from the store."""
 
     @property
-    def name(self) -> str:
-        """What it is installed as, unless the user wants another name."""
-        return installed_name(self.metadata.name)
+    def capabilities(self) -> Capabilities:
+        return capabilities(self.tree, self.metadata)
 
-    @property
-    def installed_metadata(self) -> SkillMetadata:
-        """The manifest with the name that the skill is installed as."""
-        return replace(self.metadata, name=self.name)
+    @classmethod
+    def of(
+        cls, tree: SkillTree, metadata: SkillMetadata, source: Source, revision: str | None
+    ) -> "LoadedSkill":
+        """Return a skill that is not installed, under the name derived from SKILL.md."""
+        name, files = installed_name(metadata.name), tree.digest.files
+        skill = InstalledSkill(name, canonical_name(name), tree.digest.digest, files, source, revision)
+        return cls(skill, tree, metadata)
+
+    def named(self, name: str | None = None) -> "LoadedSkill":
+        """Return the skill as it will be installed; `name` replaces the one in SKILL.md."""
+        chosen = name or self.skill.name
+        if not installable(chosen):
+            raise InstallError(
+                f"'{escape_hidden(chosen)}' cannot be the name of an installed skill (letters, digits, "
+                "hyphens, at most 64)" + (". Choose another one." if name else ""),
+                remedy=None if name else Remedy.ANOTHER_NAME,
+            )
+        canonical, declared = canonical_name(chosen), self.metadata.name
+        other = canonical_name(declared) != canonical or not installable(declared)
+        record = replace(
+            self.skill, name=chosen, name_canonical=canonical, declared_name=declared if other else ""
+        )
+        return replace(self, skill=record)
 
 
 @dataclass(frozen=True)
-class Fetched:
-    """What came from a source, and what of it was left out."""
+class FetchResult:
+    """Skills fetched from a source, and those skipped."""
 
-    skills: tuple[FetchedSkill, ...]
-    left_out: tuple[LeftOut, ...] = ()
+    skills: tuple[LoadedSkill, ...]
+    left_out: tuple[Skipped, ...] = ()
 
 
-def fetch(opened: OpenSource, start: str, wanted: Wanted, limits: TreeLimits) -> Fetched:
-    """Return the wanted skills beneath `start`; one of many that cannot be used costs only itself."""
+def fetch(opened: OpenSource, start: str, wanted: SkillSelector, limits: TreeLimits) -> FetchResult:
+    """Return the wanted skills beneath `start`; an invalid one among many is skipped."""
     listing = opened.listing(start)
     paths = _chosen(opened, start, listing, wanted)
     skills, left_out = [], list(listing.left_out) if wanted.everything else []
     for path, found in zip(paths, _read(opened, paths, limits), strict=True):
-        if isinstance(found, FetchedSkill):
+        if isinstance(found, LoadedSkill):
             skills.append(found)
         elif len(paths) == 1 or not wanted.everything:
             raise found
         else:
-            left_out.append(LeftOut(path, str(found)))
-    return Fetched(tuple(skills), tuple(left_out))
+            left_out.append(Skipped(path, str(found)))
+    return FetchResult(tuple(skills), tuple(left_out))
 
 
-def fetch_at(opened: OpenSource, path: str, limits: TreeLimits) -> FetchedSkill:
+def fetch_at(opened: OpenSource, path: str, limits: TreeLimits) -> LoadedSkill:
     """Return the skill in the folder `path` of the source."""
     (found,) = _read(opened, [path], limits)
     if isinstance(found, InstallError):
@@ -97,7 +119,7 @@ def fetch_at(opened: OpenSource, path: str, limits: TreeLimits) -> FetchedSkill:
 
 def _read(
     opened: OpenSource, paths: Sequence[str], limits: TreeLimits
-) -> Iterator[FetchedSkill | InstallError]:
+) -> Iterator[LoadedSkill | InstallError]:
     for path, tree in zip(paths, opened.read(paths, limits), strict=True):
         if isinstance(tree, InstallError):
             yield tree
@@ -105,26 +127,26 @@ def _read(
         source = opened.followed.within(path)
         if SKILL_FILE not in tree.files:
             odd = other_spelling(tree.files)
-            reason = f"its {SKILL_FILE} is {odd}" if odd else f"it holds no {SKILL_FILE}"
-            yield InstallError(f"There is no skill in {source} any more: {reason}")
+            reason = f"its {SKILL_FILE} is {odd}" if odd else f"no {SKILL_FILE}"
+            yield InstallError(f"{source} no longer has a skill: {reason}")
             continue
         folder = path.rpartition("/")[2] or source.root_name
         try:
-            yield FetchedSkill(tree, manifest(tree.skill_file, folder), source, opened.revision)
+            yield LoadedSkill.of(tree, manifest(tree.skill_file, folder), source, opened.revision)
         except InstallError as error:
             inside = sorted(file.removesuffix(f"/{SKILL_FILE}") for file in tree.files if "/" in file)
             nested = [file for file in inside if f"{file}/{SKILL_FILE}" in tree.files]
             yield InstallError(f"{error}. Left out with it: {_listed(nested)}") if nested else error
 
 
-def _chosen(opened: OpenSource, start: str, listing: Listing, wanted: Wanted) -> Sequence[str]:
+def _chosen(opened: OpenSource, start: str, listing: Listing, wanted: SkillSelector) -> Sequence[str]:
     found, source = listing.folders, opened.followed.within(start)
     if not found:
         reasons = "".join(f"\n  {left}" for left in listing.left_out[:_SHOWN])
         if len(listing.left_out) > _SHOWN:
             reasons += f"\n  … and {len(listing.left_out) - _SHOWN:,} more"
         kind = UnsafeTreeError if any(left.refused for left in listing.left_out) else InstallError
-        raise kind(f"No skill in {source}: no folder in it holds a {SKILL_FILE}.{reasons}")
+        raise kind(f"No skill found in {source}: no folder has a {SKILL_FILE}.{reasons}")
     if wanted.names:
         return _named(opened, source, found, wanted.names)
     if wanted.everything:
@@ -134,10 +156,11 @@ def _chosen(opened: OpenSource, start: str, listing: Listing, wanted: Wanted) ->
     choices = list_choices(opened, found)
     if wanted.chooser is None:
         names = [choice.name for choice in choices]
-        raise ManyFoundError(f"{source} holds {len(names)} skills: {_listed(names)}.", names)
+        message = f"{source} holds {len(names)} skills: {_listed(names)}."
+        raise SourceError(message, remedy=Remedy.CHOOSE)
     picked = list(wanted.chooser(choices))
     if not picked:
-        raise InstallError("Nothing was chosen, so nothing was installed.")
+        raise InstallError("No skill chosen; nothing was installed.")
     return picked
 
 
@@ -171,7 +194,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def list_choices(opened: OpenSource, paths: Sequence[str]) -> list[Choice]:
-    """Return name and description of each skill; what is wrong with it in place of a description."""
+    """Return name and description of each skill; for a broken one the error instead."""
     choices = []
     for path, content in zip(paths, opened.headers(paths), strict=True):
         folder = path.rpartition("/")[2] or opened.followed.root_name
@@ -190,11 +213,11 @@ _GUESSED = ("broken-field", "no-header", "unterminated-header")
 
 
 def manifest(content: bytes, folder: str, *, recover: bool = False) -> SkillMetadata:
-    """The manifest of a skill that is not on disk yet; one that had to be guessed only with `recover`."""
+    """Parse the manifest of a skill that is not on disk yet; guess a broken one only with `recover`."""
     try:
         found = SkillParser(recover=True).parse(content, Path(folder, SKILL_FILE))
         if not recover and any(note.code in _GUESSED for note in found.diagnostics):
-            SkillParser().parse(content, Path(folder, SKILL_FILE))  # raises, and says what is wrong
+            SkillParser().parse(content, Path(folder, SKILL_FILE))  # raises the specific error
         return found
     except SkillParsingError as error:
         raise InstallError(f"The skill cannot be installed: {escape_hidden(str(error))}") from error

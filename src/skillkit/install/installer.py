@@ -1,4 +1,4 @@
-"""SkillInstaller: moves skills from sources into the store, and back out again."""
+"""SkillInstaller: installs, updates and removes skills."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
@@ -7,9 +7,9 @@ from pathlib import Path
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
-from skillkit.install import inspection, locking, trusting
-from skillkit.install.adoption import Unexplained, find_adoptable
-from skillkit.install.clients import Place, Placing, all_clients
+from skillkit.install import inspection, locking
+from skillkit.install.adoption import UntrackedSkill, find_adoptable
+from skillkit.install.clients import InstallTargets, Place, all_clients
 from skillkit.install.closure import find_closure
 from skillkit.install.consents import ConsentKind
 from skillkit.install.context import InstallContext
@@ -22,17 +22,23 @@ from skillkit.install.exceptions import (
     Remedy,
     reporting_disk_errors,
 )
-from skillkit.install.fetch import Chooser, Wanted, fetch, fetch_at, list_choices, manifest
+from skillkit.install.fetch import (
+    Chooser,
+    LoadedSkill,
+    SkillSelector,
+    fetch,
+    fetch_at,
+    list_choices,
+    manifest,
+)
 from skillkit.install.paths import installed_identity
 from skillkit.install.placement import PlaceState
 from skillkit.install.plan import (
     AddedSkills,
-    Offered,
-    Plan,
-    Updated,
+    SourceListing,
+    UpdateResult,
     find_places,
     is_installed,
-    make_plan,
     needed_by,
     offer,
     offer_of,
@@ -40,17 +46,16 @@ from skillkit.install.plan import (
     refuse_conflict,
     refuse_edits,
     refuse_other_versions,
-    with_needs,
 )
 from skillkit.install.proposal import Proposal, ProposedSkill
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry_state import MAX_PREVIOUS, RegistryState, RemovedSkill
-from skillkit.install.sources.layout import LeftOut
-from skillkit.install.sources.resolving import resolve_source
+from skillkit.install.sources.kinds import resolve_source
+from skillkit.install.sources.layout import Skipped
 from skillkit.install.sources.source import OpenSource, OpenSources, Source
 from skillkit.install.tree import ANY_SIZE, read_folder
 
-_UNVOUCHED = "no branch or tag of the repository holds this commit: it may be anybody's, from a fork"
+_UNVOUCHED = "no branch or tag of the repository contains this commit: it may come from a fork"
 
 
 class SkillInstaller(InstallContext):
@@ -59,14 +64,14 @@ class SkillInstaller(InstallContext):
     info = inspection.info
     verify = inspection.verify
     outdated = inspection.outdated
-    trust = trusting.trust
-    revoke = trusting.revoke
-    trust_folder = trusting.trust_folder
-    revoke_folder = trusting.revoke_folder
+    trust = inspection.trust
+    revoke = inspection.revoke
+    trust_folder = inspection.trust_folder
+    revoke_folder = inspection.revoke_folder
     lock = locking.lock
     sync = locking.sync
 
-    examine: Callable[[Plan], tuple[str, ...]] = staticmethod(lambda plan: ())
+    examine: Callable[[LoadedSkill], tuple[str, ...]] = staticmethod(lambda plan: ())
     """Looks at a new version before the user is asked; what it returns is on the card."""
 
     # Adding
@@ -82,46 +87,49 @@ class SkillInstaller(InstallContext):
         everything: bool = False,
         chooser: Chooser | None = None,
         name: str | None = None,
-        placing: Placing | None = None,
+        placing: InstallTargets | None = None,
         alone: bool = False,
         also: Sequence[str] = (),
     ) -> AddedSkills:
         """Install the wanted skills of a source, all of them or none, for the clients of `placing` too.
 
-        What they declare as needed of the same source comes along, unless `alone`, and so do the skills of
+        Their declared requirements from the same source are added, unless `alone`, and so are the skills of
         `also`. With `everything`, one that cannot be installed is left out with the reason.
         """
         if isinstance(source, str):
             source = resolve_source(source, self.access, ref=ref, path=path)
-        wanted = Wanted(tuple(skills), everything, chooser)
+        wanted = SkillSelector(tuple(skills), everything, chooser)
         with source.open(self.access) as opened:
             fetched = fetch(opened, source.path, wanted, self.limits)
             vouched = not source.pinned or opened.is_vouched_for()
             notes = opened.notes if vouched else (*opened.notes, _UNVOUCHED)
             state = self.registry.load()
-            installed = state.skills.keys()
             closure = find_closure(
-                opened, source.path, fetched.skills, installed, self.limits, alone=alone, also=also
+                opened, source.path, fetched.skills, state.skills, self.limits, alone=alone, also=also
             )
-            coming = (*fetched.skills, *closure.added)
             notes_on = {
-                skill.source.path: (*opened.notes_on(skill.source.path), *closure.notes[skill.source.path])
-                for skill in coming
+                skill.skill.subpath: (
+                    *opened.notes_on(skill.skill.subpath),
+                    *closure.notes.get(skill.skill.subpath, ()),
+                )
+                for skill in closure.skills
             }
         if name is not None and len(fetched.skills) != 1:
-            raise InstallError("Another name is for one skill", remedy=Remedy.CHOOSE)
+            raise InstallError(
+                "Only a single skill can be installed under another name", remedy=Remedy.CHOOSE
+            )
         left_out = list(fetched.left_out)
         usable = []
-        for skill in coming:
+        for number, skill in enumerate(closure.skills):
             try:
-                plan = make_plan(self.registry, skill, None if skill in closure.added else name)
+                plan = skill.named(name if number < len(fetched.skills) else None)
                 refuse_other_versions(plan)
                 refuse_conflict(state, self.store, plan)
-                usable.append(with_needs(plan, closure))
+                usable.append(plan)
             except InstallError as error:
-                if not everything or len(coming) == 1:
+                if not everything or len(closure.skills) == 1:
                     raise
-                left_out.append(LeftOut(skill.source.path, str(error)))
+                left_out.append(Skipped(skill.skill.subpath, str(error)))
         plans = one_for_each_name(usable, left_out if everything else None)
         places = find_places(self.registry, state, [plan.skill for plan in plans], placing)
         fresh = [plan for plan in plans if not is_installed(state, plan)]
@@ -152,31 +160,31 @@ class SkillInstaller(InstallContext):
 
     @reporting_disk_errors()
     def adopt(self, project: Path) -> AddedSkills:
-        """Take over what other tools put into clients' folders: it is remembered, and stays where it is.
+        """Record skills that other tools put into clients' folders; the files are not moved.
 
-        What no tool explains is approved as it is, in the same question.
+        Skills of unknown origin are approved as they are, in the same question.
         """
         state = self.registry.load()
         placed = {place.path for places in state.places.values() for place in places}
-        plans: dict[str, Plan] = {}
+        plans: dict[str, LoadedSkill] = {}
         places: dict[str, list[Place]] = {}
         notes: dict[str, tuple[str, ...]] = {}
         left_out = []
         unexplained = []
         approved = self.registry.consents.digests(ConsentKind.USE)
         for found in find_adoptable(all_clients(), project, placed):
-            if isinstance(found, LeftOut):
+            if isinstance(found, Skipped):
                 left_out.append(found)
                 continue
-            if isinstance(found, Unexplained):
+            if isinstance(found, UntrackedSkill):
                 unexplained += [found] if found.tree.digest.digest not in approved else []
                 continue
             try:
-                plan = make_plan(self.registry, found.skill, Path(found.place.path).name)
+                plan = found.skill.named(Path(found.place.path).name)
                 refuse_conflict(state, self.store, plan)
                 one_for_each_name([*plans.values(), plan], None)
             except InstallError as error:
-                left_out.append(LeftOut(found.place.path, str(error)))
+                left_out.append(Skipped(found.place.path, str(error)))
                 continue
             name = plan.skill.name_canonical
             plans.setdefault(name, plan)
@@ -201,19 +209,19 @@ class SkillInstaller(InstallContext):
         )
 
     @reporting_disk_errors()
-    def look(self, source: str | Source, *, ref: str | None = None, path: str | None = None) -> Offered:
-        """Return what a source holds, without installing anything."""
+    def look(self, source: str | Source, *, ref: str | None = None, path: str | None = None) -> SourceListing:
+        """List the skills in a source without installing them."""
         if isinstance(source, str):
             source = resolve_source(source, self.access, ref=ref, path=path)
         with source.open(self.access) as opened:
             listing = opened.listing(source.path)
-            return Offered(tuple(list_choices(opened, listing.folders)), listing.left_out)
+            return SourceListing(tuple(list_choices(opened, listing.folders)), listing.left_out)
 
     # Updating
 
     @reporting_disk_errors()
     def update(self, name: str, *, ref: str | None = None, overwrite_edits: bool = False) -> InstalledSkill:
-        """Bring a skill to what its branch or tag is now, or to `ref`, after showing what changes.
+        """Update a skill to the head of its branch or tag, or to `ref`, after showing the changes.
 
         Return the installed skill; it is the same one as before when there was nothing to do.
         """
@@ -222,8 +230,8 @@ class SkillInstaller(InstallContext):
 
     def update_each(
         self, names: Sequence[str], *, ref: str | None = None, overwrite_edits: bool = False
-    ) -> Iterator[Updated]:
-        """Update one skill after the other, each with its own question; every source is opened once."""
+    ) -> Iterator[UpdateResult]:
+        """Update skills one by one, with a question each; every source is opened once."""
         with reporting_disk_errors(), OpenSources(self.access) as sources:
             waiting = self._paths_by_source(names)
             for name in names:
@@ -232,12 +240,12 @@ class SkillInstaller(InstallContext):
                     with reporting_disk_errors():
                         after = self._update(sources, name, ref, overwrite_edits, waiting)
                 except SkillsUseError as error:
-                    yield Updated(name, error=error)
+                    yield UpdateResult(name, error=error)
                 else:
-                    yield Updated(name, before, after)
+                    yield UpdateResult(name, before, after)
 
     def _paths_by_source(self, names: Sequence[str]) -> dict[Source, list[str]]:
-        """The folders to be read of each source, so that they are transferred at once."""
+        """Return the folders to read from each source, so that they are transferred at once."""
         paths: dict[Source, list[str]] = {}
         skills = self.registry.load().skills
         for name in names:
@@ -256,7 +264,7 @@ class SkillInstaller(InstallContext):
         old = self.registry.get(name)
         edits = self.store.edits(old.stored, old.files)
         refuse_edits(old, () if overwrite_edits else edits)
-        self.registry.mend_places(old.name_canonical)
+        self._mend_places(old.name_canonical)
         opened = sources.open(old.source if ref is None else old.source.at(ref))
         if opened.revision is not None and opened.revision == old.revision and old.trusted and not edits:
             return self._record_revision(old, replace(old, source=opened.followed.within(old.subpath)))
@@ -275,23 +283,29 @@ class SkillInstaller(InstallContext):
             if current.digest != old.digest:
                 raise DriftError(f"'{old.name}' was changed by another process. Try again.")
             if not overwrite_edits and self.store.edits(old.stored, old.files):
-                raise LocalEditsError(f"'{old.name}' was edited while you were asked. Try again.")
+                raise LocalEditsError(f"'{old.name}' was edited while you were being asked. Try again.")
             return self.install(state, plan)
 
-    def _newest(self, opened: OpenSource, old: InstalledSkill) -> tuple[Plan, tuple[str, ...]]:
-        """What would be installed now, and what there is to say about how it came there."""
-        found = fetch_at(opened, old.subpath, self.limits)
-        plan = make_plan(self.registry, found, old.name)
+    def _mend_places(self, name: str) -> None:
+        """Restore missing places of a skill in clients' folders."""
+        checks = self.registry.placement.checks(self.registry.load(), name)
+        if any(check.state is PlaceState.MISSING for check in checks):
+            with self.registry.transaction():
+                pass
+
+    def _newest(self, opened: OpenSource, old: InstalledSkill) -> tuple[LoadedSkill, tuple[str, ...]]:
+        """Return the skill to install, with notes on its origin."""
+        plan = fetch_at(opened, old.subpath, self.limits).named(old.name)
         notes = [*opened.notes, *opened.notes_on(old.subpath)]
         if opened.followed.follows == old.source.follows:
             notes += opened.moved(old.revision)
         notes += opened.history(old.revision)
         if canonical_name(plan.metadata.name) != canonical_name(old.declared_name or old.name):
-            notes.append(f"it calls itself '{escape_hidden(plan.metadata.name)}' now")
+            notes.append(f"its declared name is now '{escape_hidden(plan.metadata.name)}'")
         return plan, tuple(notes)
 
     def _record_revision(self, old: InstalledSkill, new: InstalledSkill) -> InstalledSkill:
-        """The same bytes at another commit: only the record changes."""
+        """Record another commit with the same bytes."""
         if (old.revision, old.source) == (new.revision, new.source):
             return old
         with self.registry.transaction() as state:
@@ -299,7 +313,7 @@ class SkillInstaller(InstallContext):
             state.skills[skill.name_canonical] = skill
             return skill
 
-    # Removing and going back
+    # Removing and rolling back
 
     @reporting_disk_errors()
     def remove(self, name: str) -> InstalledSkill:
@@ -327,7 +341,7 @@ class SkillInstaller(InstallContext):
 
     @reporting_disk_errors()
     def rollback(self, name: str) -> InstalledSkill:
-        """Back to the version before the last update, or out of the trash."""
+        """Restore the version before the last update, or from the trash."""
         state = self.registry.load()
         canonical = installed_identity(name)
         current = state.skills.get(canonical)
@@ -335,17 +349,17 @@ class SkillInstaller(InstallContext):
         if self.store.edits(target.stored, target.files):
             raise DriftError(
                 f"The earlier version of '{target.name}' ({target.version}) is damaged in the "
-                "store. It was not brought back."
+                "store. Nothing was restored."
             )
         if current is None and self.store.occupied(canonical):
             raise NameConflictError(
-                f"'{target.name}' from the trash has the name of a folder you made yourself: "
+                f"'{target.name}' from the trash conflicts with a folder you created: "
                 f"{self.store.link(canonical)}. Move that folder first."
             )
         tree = read_folder(self.store.path(target.stored), ANY_SIZE)
         metadata = manifest(tree.skill_file, canonical, recover=True)
         notes = self._notes_on_places(current) if current else ()
-        self.ask(Proposal("rollback", (self.offer(Plan(target, tree, metadata), current, notes),)))
+        self.ask(Proposal("rollback", (self.offer(LoadedSkill(target, tree, metadata), current, notes),)))
         with self.registry.transaction() as state:
             if self._rollback_target(state, canonical).digest != target.digest:
                 raise DriftError(f"'{target.name}' was changed by another process. Try again.")
@@ -364,7 +378,7 @@ class SkillInstaller(InstallContext):
         current = state.skills.get(canonical)
         if current is not None:
             if not current.previous:
-                raise InstallError(f"'{current.name}' has no earlier version to go back to")
+                raise InstallError(f"'{current.name}' has no earlier version to roll back to")
             return current.previous[0]
         now = self.registry.now()
         for item in state.removed:
@@ -373,8 +387,8 @@ class SkillInstaller(InstallContext):
         raise NotInstalledError(f"'{escape_hidden(canonical)}' is neither installed nor in the trash")
 
     def _notes_on_places(self, skill: InstalledSkill) -> tuple[str, ...]:
-        """Where clients see the skill: those follow, unless somebody edited what is there."""
-        checks = self.registry.check_places(self.registry.load(), skill.name_canonical)
+        """Describe the skill's places in clients' folders; edited ones are left as they are."""
+        checks = self.registry.placement.checks(self.registry.load(), skill.name_canonical)
         kept = (PlaceState.EDITED, PlaceState.TAKEN)
         return tuple(
             f"left as it is, since it was edited: {check.place.path}"
@@ -384,7 +398,7 @@ class SkillInstaller(InstallContext):
         )
 
 
-def _approval_of(found: Unexplained, installed: Collection[str]) -> ProposedSkill:
+def _approval_of(found: UntrackedSkill, installed: Collection[str]) -> ProposedSkill:
     note = "no tool says where it came from: approved as it is, never updated"
     path = escape_hidden(str(found.path))
     card = offer(found.tree, found.metadata, installed, name=found.metadata.name, origin=path)

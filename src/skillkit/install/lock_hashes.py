@@ -19,7 +19,7 @@ def computed_hash(files: Mapping[str, bytes]) -> str:
 
 
 def fitting_formula(files: Mapping[str, bytes], recorded: str) -> str | None:
-    """Return in words which formula gives the recorded hash; None when none does."""
+    """Describe the formula that gives the recorded hash; None if none does."""
     for words, value in _variants(files):
         if value == recorded:
             return words
@@ -27,7 +27,7 @@ def fitting_formula(files: Mapping[str, bytes], recorded: str) -> str | None:
 
 
 def text_hash(data: bytes) -> str:
-    """Return the hash of one file as APM writes it: of text with the line ends of Unix."""
+    """Return the hash of one file as APM writes it: text has Unix line endings."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
@@ -37,7 +37,7 @@ def text_hash(data: bytes) -> str:
 
 def _variants(files: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
     yield "as it is", computed_hash(files)
-    yield "with the line ends of Windows", computed_hash({path: _crlf(data) for path, data in files.items()})
+    yield "with Windows line endings", computed_hash({path: _crlf(data) for path, data in files.items()})
     lines = sorted(f"{path}:{hashlib.sha256(files[path]).hexdigest()}" for path in _counted(files))
     yield "by the formula of registries", hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
@@ -53,6 +53,6 @@ def _crlf(data: bytes) -> bytes:
 
 
 def _locale_key(path: str) -> tuple[list[int], list[bool], str]:
-    """The order of ICU's root collation for ASCII; other characters come last, by code point."""
+    """Return a key in the order of ICU's root collation for ASCII; other characters come last."""
     weights = [_WEIGHTS.get(character, 1000 + ord(character)) for character in path.lower()]
     return weights, [character.isupper() for character in path], path

@@ -1,7 +1,7 @@
 """skills-lock.json: which exact skills a project uses, in a form that `npx skills` reads too.
 
-Beside the fields of `npx skills` each entry has `skillkit`, with what is needed to restore every byte.
-What is read from a lock is somebody else's word.
+Beside the fields of `npx skills` each entry has `skillkit`, the fields needed to restore every byte.
+The content of a lock is untrusted input.
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from skillkit.core.codec import encode
-from skillkit.core.digest import FileDigest, TreeDigest
+from skillkit.core.digest import TreeDigest
 from skillkit.core.disk import replace_file
 from skillkit.core.foreign_json import parse_json, read_plain
 from skillkit.core.names import canonical_name
@@ -25,38 +25,19 @@ from skillkit.install.sources.source import Source
 
 LOCK_FILE = "skills-lock.json"
 FORMAT = 1
-"""That of `npx skills`."""
+"""The lock file of `npx skills`."""
 MAX_LOCK = 4 * 1024 * 1024
 MAX_SKILLS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class LockedSkill:
-    """One skill, byte for byte."""
-
-    name: str
-    source: Source
-    """What an update follows."""
-    revision: str | None
-    """What the source was then, exactly."""
-    digest: str
-    files: Mapping[str, FileDigest] = field(hash=False)
-
-
-@dataclass(frozen=True, slots=True)
-class ForeignEntry:
-    """An entry that another tool wrote."""
-
-    name: str
-    fields: Mapping[str, Any] = field(hash=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Lock:
-    """What a lock file says."""
+    """The content of a lock file."""
 
-    skills: tuple[LockedSkill, ...]
-    foreign: tuple[ForeignEntry, ...] = ()
+    skills: tuple[InstalledSkill, ...]
+    """Records with the source, the revision and the files that were locked."""
+    foreign: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
+    """Entries that another tool wrote, by name."""
 
 
 def find_lock(folder: Path) -> Path:
@@ -66,7 +47,7 @@ def find_lock(folder: Path) -> Path:
 
 
 def read_lock(path: Path) -> Lock:
-    """Return the locked skills by name. Raises LockFileError for anything that cannot be used."""
+    """Return the locked skills by name. Raises LockFileError if the file is invalid."""
     try:
         data = read_plain(path, MAX_LOCK)
     except FileNotFoundError:
@@ -79,34 +60,31 @@ def read_lock(path: Path) -> Lock:
         content = parse_json(data, object_pairs_hook=_without_doubles)
         if content["version"] != FORMAT:
             raise LockFileError(
-                f"{path} has the format {escape_hidden(str(content['version']))[:20]}; "
+                f"{path} has version {escape_hidden(str(content['version']))[:20]}; "
                 f"this skillkit reads {FORMAT}"
             )
-        entries = content["skills"]
+        entries = dict(sorted(content["skills"].items()))
         if len(entries) > MAX_SKILLS:
             raise LockFileError(f"{path} locks more than {MAX_SKILLS} skills")
-        foreign = [ForeignEntry(name, entry) for name, entry in sorted(entries.items()) if _is_foreign(entry)]
-        ours = [(name, entry) for name, entry in sorted(entries.items()) if not _is_foreign(entry)]
-        locked = [_locked(name, entry["skillkit"]) for name, entry in ours]
+        foreign = {name: entry for name, entry in entries.items() if _is_foreign(entry)}
+        locked = [_locked(name, entry["skillkit"]) for name, entry in entries.items() if name not in foreign]
     except LockFileError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, InstallError) as error:
-        reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-        raise LockFileError(
-            f"{path} is not a lock file that can be used: {escape_hidden(reason)[:200]}"
-        ) from error
-    if len({canonical_name(skill.name) for skill in locked}) != len(locked):
-        raise LockFileError(f"{path} locks two skills of one name")
-    return Lock(tuple(locked), tuple(foreign))
+        reason = f"missing {error}" if isinstance(error, KeyError) else str(error)
+        raise LockFileError(f"{path} is not a valid lock file: {escape_hidden(reason)[:200]}") from error
+    if len({skill.name_canonical for skill in locked}) != len(locked):
+        raise LockFileError(f"{path} locks two skills with the same name")
+    return Lock(tuple(locked), foreign)
 
 
 def _is_foreign(entry: Mapping[str, Any]) -> bool:
-    """Whether another tool wrote it; of an entry that is not as that tool writes it, only its name counts."""
+    """Return whether another tool wrote the entry; only the name of an invalid one is used."""
     return "skillkit" not in entry and ("computedHash" in entry or "sourceType" in entry)
 
 
 def _is_fixed(skill: InstalledSkill) -> bool:
-    """Whether the source can be asked for exactly these bytes again."""
+    """Return whether the source can return the same bytes again."""
     try:
         skill.source.fixed(skill.revision)
     except SourceError:
@@ -115,11 +93,11 @@ def _is_fixed(skill: InstalledSkill) -> bool:
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; of two entries of one name it would be the last that counts, unseen."""
+    """Reject duplicate keys; `json.loads` would silently keep the last one."""
     found = dict(pairs)
     if len(found) != len(pairs):
         doubles = sorted(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise ValueError(f"it says {', '.join(doubles[:3])} twice")
+        raise ValueError(f"duplicate keys: {', '.join(doubles[:3])}")
     return found
 
 
@@ -132,15 +110,17 @@ def write_lock(path: Path, skills: Mapping[str, tuple[InstalledSkill, str]]) -> 
     local = [skill.name for skill in installed if not skill.source.portable]
     edited = [skill.name for skill in installed if skill.source.portable and not _is_fixed(skill)]
     if edited:
-        raise LockFileError(f"With edits that are in no repository: {', '.join(edited)}. Update them first.")
+        raise LockFileError(
+            f"Locally edited skills cannot be locked: {', '.join(edited)}. Update them first."
+        )
     if local:
         raise LockFileError(
-            f"Taken from a folder and so on no other machine: {', '.join(local)}. "
+            f"Skills from a local path cannot be locked: {', '.join(local)}. "
             "Add them from a repository, or name the skills to lock."
         )
-    kept = {entry.name: dict(entry.fields) for entry in read_lock(path).foreign} if path.is_file() else {}
+    kept = read_lock(path).foreign if path.is_file() else {}
     locked = {canonical_name(name) for name in skills}
-    entries = {name: fields for name, fields in kept.items() if canonical_name(name) not in locked}
+    entries = {name: entry for name, entry in kept.items() if canonical_name(name) not in locked}
     entries |= {skill.name: _entry(skill, hash_) for skill, hash_ in skills.values()}
     # npx sorts by UTF-16 code units; names are ASCII.
     data = json.dumps({"version": FORMAT, "skills": dict(sorted(entries.items()))}, indent=2) + "\n"
@@ -158,21 +138,21 @@ def _entry(skill: InstalledSkill, hash_: str) -> dict[str, Any]:
     }
 
 
-def _locked(name: str, entry: Mapping[str, Any]) -> LockedSkill:
+def _locked(name: str, entry: Mapping[str, Any]) -> InstalledSkill:
     if not installable(name):
         raise LockFileError(f"'{escape_hidden(name)[:80]}' cannot be the name of a skill")
     source, revision = _source(name, entry)
     tree = TreeDigest.of(file_digests(entry["files"]))
     if tree.digest != entry["digest"]:
-        raise LockFileError(f"The files of '{name}' do not add up to its digest")
-    return LockedSkill(name, source, revision, tree.digest, tree.files)
+        raise LockFileError(f"The file digests of '{name}' do not match its digest")
+    return InstalledSkill(name, canonical_name(name), tree.digest, tree.files, source, revision)
 
 
 def _source(name: str, entry: Mapping[str, Any]) -> tuple[Source, str | None]:
     source, revision = source_from_data(entry["source"]), entry["revision"]
-    # What a lock names is somebody else's word: it has to be what a user could have typed.
+    # Untrusted input: a source must be one that a user could have typed.
     typed = parse_source(source.location)
     if (typed.kind, typed.location) != (source.kind, source.location) or not source.portable:
-        raise LockFileError(f"'{name}' does not come from a source that can be locked")
+        raise LockFileError(f"'{name}' has a source that cannot be locked")
     source.fixed(revision)
     return source, revision

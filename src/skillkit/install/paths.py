@@ -1,4 +1,4 @@
-"""Names of files that are one and the same thing on every disk, and nothing else."""
+"""Check that file names are portable and safe on every file system."""
 
 import re
 import unicodedata
@@ -18,12 +18,12 @@ _GIT = re.compile(r"\.git|git~[0-9]+", re.I)
 
 
 def installable(name: str) -> bool:
-    """Whether a skill can be installed under `name`: it becomes a folder on every kind of disk."""
+    """Return whether `name` is a valid folder name on every file system."""
     return _INSTALLABLE.fullmatch(name) is not None and refusal(name) is None
 
 
 def installed_name(declared: str) -> str:
-    """What a skill is installed as that calls itself `declared`: that, or its plain name if that will do."""
+    """Return the name to install under: the declared name, or a sanitized form of it."""
     if installable(declared):
         return declared
     plain = plain_name(declared)
@@ -31,12 +31,12 @@ def installed_name(declared: str) -> str:
 
 
 def installed_identity(name: str) -> str:
-    """The canonical name of an installed skill, from any spelling of its name."""
+    """Return the canonical name of an installed skill, from any spelling of its name."""
     return canonical_name(installed_name(name))
 
 
 def safe_name(raw: bytes, folder: str = "") -> str:
-    """A component of a path out of a tree; raises UnsafeTreeError for one that could do harm."""
+    """Return a path component of a tree. Raises UnsafeTreeError if it is unsafe."""
     try:
         name = raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -51,7 +51,7 @@ def safe_name(raw: bytes, folder: str = "") -> str:
         raise _unsafe(folder, name, "contains a character that is special on some systems")
     plain = collision_key(name)
     if _GIT.fullmatch(plain.rstrip(". ")):
-        raise _unsafe(folder, name, "is a spelling of .git, which git would obey")
+        raise _unsafe(folder, name, "is equivalent to .git on some systems")
     if name != name.rstrip(". ") or name != name.lstrip(" "):
         raise _unsafe(folder, name, "begins or ends with a space or ends with a dot")
     if (reason := unportable(plain)) is not None:
@@ -60,7 +60,7 @@ def safe_name(raw: bytes, folder: str = "") -> str:
 
 
 def check_paths(paths: Iterable[str]) -> None:
-    """Raises UnsafeTreeError when two paths are one on some disk, or one is too long or deep."""
+    """Raise UnsafeTreeError if two paths collide on some file system, or one is too long or deep."""
     spelled: dict[str, str] = {}
     files: set[str] = set()
     folders: set[str] = set()
@@ -79,7 +79,7 @@ def check_paths(paths: Iterable[str]) -> None:
 
 
 def collision_key(path: str) -> str:
-    """Two paths with one key cannot be told apart by every disk."""
+    """Return a key that is equal for paths that some file systems cannot tell apart."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", path).casefold())
 
 

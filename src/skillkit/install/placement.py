@@ -1,12 +1,12 @@
-"""What lies in clients' folders: links to installed skills, or copies where links are not possible.
+"""Places in clients' folders: links to installed skills, or copies where links are not possible.
 
-A link leads to AGENT_HOME/skills/<name>, so it follows every update; a copy is replaced as a whole.
-What somebody edited or put there is never overwritten and never deleted.
+A link points to AGENT_HOME/skills/<name>, so it follows every update; a copy is replaced as a whole.
+Edited or foreign files are never overwritten or deleted.
 """
 
 import os
 import shutil
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -20,11 +20,12 @@ from skillkit.core.disk import (
     temporary_beside,
 )
 from skillkit.install.clients import Place
+from skillkit.install.registry_state import RegistryState
 from skillkit.install.store import SkillStore
 
 
 class PlaceState(Enum):
-    """What is found in a place."""
+    """The state of a place."""
 
     CURRENT = "current"
     MISSING = "missing"
@@ -36,7 +37,7 @@ class PlaceState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PlaceCheck:
-    """A place and what is found in it."""
+    """A place and its state."""
 
     place: Place
     state: PlaceState
@@ -52,7 +53,7 @@ class Placement:
         self.store = store
 
     def state(self, place: Place, name: str, digest: str, known: Collection[str]) -> PlaceState:
-        """What is in `place` of the skill `name`; `known` are the digests of all its versions."""
+        """Return the state of `place` for the skill `name`; `known` are the digests of all its versions."""
         path = Path(place.path)
         if not os.path.lexists(path):
             return PlaceState.MISSING
@@ -72,8 +73,36 @@ class Placement:
         link = self.store.link(name)
         return target.name == link.name and real_path(target.parent) == real_path(link.parent)
 
-    def bring(self, place: Place, name: str, stored: str, digest: str, known: Collection[str]) -> Place:
-        """Make `place` show the installed version, unless somebody else's work is in it; return the place."""
+    def checks(self, state: RegistryState, name: str) -> tuple[PlaceCheck, ...]:
+        """Return the state of the places of an installed skill; empty if it was removed meanwhile."""
+        if (skill := state.skills.get(name)) is None:
+            return ()
+        known = state.digests(name)
+        return tuple(
+            PlaceCheck(place, self.state(place, name, skill.digest, known))
+            for place in state.places.get(name, ())
+        )
+
+    def settle(self, state: RegistryState, notice: Callable[[str], object]) -> None:
+        """Update clients' folders to match `state`; report failures to `notice`."""
+        for name, places in state.places.items():
+            state.places[name] = tuple(self._settled(state, name, place, notice) for place in places)
+        state.unsettled = False
+
+    def _settled(
+        self, state: RegistryState, name: str, place: Place, notice: Callable[[str], object]
+    ) -> Place:
+        skill, known = state.skills.get(name), state.digests(name)
+        try:
+            if skill is not None:
+                return self._bring(place, name, skill.stored, skill.digest, known)
+            self._take_out(place, name, known)
+        except OSError as error:
+            notice(f"{place.path} cannot be updated: {error.strerror}")
+        return place
+
+    def _bring(self, place: Place, name: str, stored: str, digest: str, known: Collection[str]) -> Place:
+        """Point `place` at the installed version, unless it holds other files; return the place."""
         path = Path(place.path)
         if path.parent.is_dir():
             clear_temporary(path.parent, of=f"{name}.")
@@ -87,8 +116,8 @@ class Placement:
         is_copy = path.is_dir() and not path.is_symlink()
         return replace(place, copied=True) if is_copy else place
 
-    def take_out(self, place: Place, name: str, known: Collection[str]) -> None:
-        """Delete what we put into `place`; what was edited stays."""
+    def _take_out(self, place: Place, name: str, known: Collection[str]) -> None:
+        """Delete the link or copy at `place` unless it was edited."""
         path = Path(place.path)
         if path.parent.is_dir():
             clear_temporary(path.parent, of=f"{name}.")
@@ -134,7 +163,7 @@ class Placement:
 
 
 def _copy_writable(source: str, target: str) -> str:
-    """A copy that its owner may edit; the store's own files are read-only."""
+    """Copy a version so that the owner can edit it; the store's files are read-only."""
     shutil.copyfile(source, target)
     os.chmod(target, 0o755 if os.access(source, os.X_OK) else 0o644)
     with open(target, "rb") as file:

@@ -1,4 +1,4 @@
-"""A skill on its way into the store: its record, its bytes, how it is presented, and what came of it."""
+"""Plans for adding and updating skills: conflicts, requirements, the facts to show, and results."""
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -7,39 +7,27 @@ from pathlib import Path
 from skillkit.core.availability import out_of_range
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
-from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden, one_line
 from skillkit.install.capabilities import Capabilities, capabilities
 from skillkit.install.changes import FileChange, diff_lines, file_changes
-from skillkit.install.clients import Place, Placing
-from skillkit.install.closure import Closure
+from skillkit.install.clients import InstallTargets, Place
 from skillkit.install.exceptions import InstallError, LocalEditsError, NameConflictError, Remedy
-from skillkit.install.fetch import Choice, FetchedSkill, manifest
-from skillkit.install.paths import installable
+from skillkit.install.fetch import Choice, LoadedSkill, manifest
 from skillkit.install.placement import PlaceState
 from skillkit.install.proposal import ProposedSkill
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry
 from skillkit.install.registry_state import RegistryState
-from skillkit.install.sources.layout import LeftOut
+from skillkit.install.sources.layout import Skipped
 from skillkit.install.store import LOW_SPACE, SkillStore
 from skillkit.install.tree import ANY_SIZE, SkillTree, read_folder
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A skill that is ready to be installed, in memory."""
-
-    skill: InstalledSkill
-    tree: SkillTree
-    metadata: SkillMetadata
-
-
 class AddedSkills(list[InstalledSkill]):
-    """The skills that are installed now, and what of the source was left out."""
+    """The skills that are installed now, and those of the source that were skipped."""
 
     def __init__(
-        self, skills: Iterable[InstalledSkill], left_out: Iterable[LeftOut], approved: tuple[Path, ...] = ()
+        self, skills: Iterable[InstalledSkill], left_out: Iterable[Skipped], approved: tuple[Path, ...] = ()
     ) -> None:
         super().__init__(skills)
         self.left_out = tuple(left_out)
@@ -48,16 +36,16 @@ class AddedSkills(list[InstalledSkill]):
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
-    """What a source holds."""
+class SourceListing:
+    """The skills a source offers, and those skipped."""
 
     choices: tuple[Choice, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[Skipped, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Updated:
-    """What became of one skill of many that were updated."""
+class UpdateResult:
+    """The result of updating one skill."""
 
     name: str
     before: InstalledSkill | None = None
@@ -65,39 +53,14 @@ class Updated:
     error: SkillsUseError | None = None
 
 
-def make_plan(registry: InstallRegistry, found: FetchedSkill, name: str | None = None) -> Plan:
-    """What would be installed; `name` is used instead of the one in SKILL.md."""
-    declared = found.metadata.name
-    chosen = name or found.name
-    if not installable(chosen):
-        raise InstallError(
-            f"'{escape_hidden(chosen)}' cannot be the name of an installed skill (letters, digits, "
-            "hyphens, at most 64)" + (". Choose another one." if name else ""),
-            remedy=None if name else Remedy.ANOTHER_NAME,
-        )
-    canonical = canonical_name(chosen)
-    skill = InstalledSkill(
-        name=chosen,
-        name_canonical=canonical,
-        digest=found.tree.digest.digest,
-        files=found.tree.digest.files,
-        installed_path=str(registry.store.link(canonical)),
-        installed_at=registry.now().isoformat(timespec="seconds"),
-        source=found.source,
-        revision=found.revision,
-        declared_name=declared if canonical_name(declared) != canonical or not installable(declared) else "",
-    )
-    return Plan(skill, found.tree, found.metadata)
-
-
-def is_installed(state: RegistryState, plan: Plan) -> bool:
-    """Whether exactly this is there already, from the same place and approved."""
+def is_installed(state: RegistryState, plan: LoadedSkill) -> bool:
+    """Return whether these exact bytes are installed from the same source and approved."""
     old = state.skills.get(plan.skill.name_canonical)
     return old is not None and old.digest == plan.skill.digest and old.same_origin(plan.skill) and old.trusted
 
 
-def refuse_conflict(state: RegistryState, store: SkillStore, plan: Plan) -> None:
-    """Raises NameConflictError, naming both sources, when the name is taken."""
+def refuse_conflict(state: RegistryState, store: SkillStore, plan: LoadedSkill) -> None:
+    """Raise NameConflictError, naming both sources, when the name is taken."""
     new = plan.skill
     old = state.skills.get(new.name_canonical)
     if old is not None and not old.same_origin(new):
@@ -116,21 +79,14 @@ def refuse_conflict(state: RegistryState, store: SkillStore, plan: Plan) -> None
         )
     if store.occupied(new.name_canonical):
         raise NameConflictError(
-            f"'{new.name}' from {new.origin} has the name of something you put there yourself: "
+            f"'{new.name}' from {new.origin} conflicts with a file or folder you created: "
             f"{store.link(new.name_canonical)}. Move that, or install the skill under another name.",
             remedy=Remedy.ANOTHER_NAME,
         )
 
 
-def with_needs(plan: Plan, closure: Closure) -> Plan:
-    """The plan with what the skill needs, and for which others it comes."""
-    path = plan.skill.subpath
-    needs, came_for = closure.needs.get(path, ()), closure.came_for.get(path, ())
-    return replace(plan, skill=replace(plan.skill, needs=needs, came_for=came_for))
-
-
 def needed_by(state: RegistryState, skill: InstalledSkill) -> tuple[str, ...]:
-    """What is to be said before a skill is removed: who needs it, and what was there for it alone."""
+    """Return notes for a removal: who needs the skill, and what was installed for it alone."""
     name = skill.name_canonical
     users = sorted(other.name for other in state.skills.values() if name in other.needs)
     notes = [f"needed by {', '.join(users)}"] if users else []
@@ -144,9 +100,12 @@ def needed_by(state: RegistryState, skill: InstalledSkill) -> tuple[str, ...]:
 
 
 def find_places(
-    registry: InstallRegistry, state: RegistryState, skills: Sequence[InstalledSkill], placing: Placing | None
+    registry: InstallRegistry,
+    state: RegistryState,
+    skills: Sequence[InstalledSkill],
+    placing: InstallTargets | None,
 ) -> dict[str, tuple[Place, ...]]:
-    """Where the clients that are wanted will see each skill. Raises NameConflictError where one is taken."""
+    """Return the places of each skill in clients' folders. Raises NameConflictError for an occupied one."""
     if placing is None:
         return {}
     places = {skill.name_canonical: placing.places(skill.name_canonical) for skill in skills}
@@ -167,7 +126,7 @@ def find_places(
 def refuse_edits(
     skill: InstalledSkill, edits: Sequence[FileChange], so: str = ". Nothing was changed."
 ) -> None:
-    """Raises LocalEditsError when files of an installed skill were edited."""
+    """Raise LocalEditsError when files of an installed skill were edited."""
     if edits:
         listed = ", ".join(str(change) for change in edits[:10])
         raise LocalEditsError(
@@ -177,8 +136,8 @@ def refuse_edits(
         )
 
 
-def refuse_other_versions(plan: Plan) -> None:
-    """Raises InstallError when the skill is not made for this version of skillkit: it would not be loaded."""
+def refuse_other_versions(plan: LoadedSkill) -> None:
+    """Raise InstallError if the skill does not support this version of skillkit."""
     reason = out_of_range(plan.metadata)
     if reason is not None:
         raise InstallError(f"{escape_hidden(reason)}. Nothing was changed.")
@@ -187,7 +146,7 @@ def refuse_other_versions(plan: Plan) -> None:
 def offer(
     tree: SkillTree, metadata: SkillMetadata, known: Container[str], *, name: str, origin: str
 ) -> ProposedSkill:
-    """The facts about a skill among the `known` ones."""
+    """Describe a skill relative to the `known` ones."""
     return ProposedSkill(
         name=name,
         origin=origin,
@@ -201,13 +160,13 @@ def offer(
 
 
 def offer_of(
-    plan: Plan,
+    plan: LoadedSkill,
     store: SkillStore,
     known: Container[str],
     old: InstalledSkill | None = None,
     notes: tuple[str, ...] = (),
 ) -> ProposedSkill:
-    """The facts about a planned skill among the `known` ones, and the difference to what is installed."""
+    """Describe a planned skill relative to the `known` ones, and its changes to the installed version."""
     skill = plan.skill
     free = store.free_space()
     if free < LOW_SPACE:
@@ -216,7 +175,7 @@ def offer_of(
         notes = (*notes, f"name mended from '{escape_hidden(skill.mended_from)}'")
     elif skill.declared_name:
         declared = escape_hidden(skill.declared_name)
-        notes = (*notes, f"it calls itself '{declared}' and is installed as '{skill.name}'")
+        notes = (*notes, f"it declares the name '{declared}' and is installed as '{skill.name}'")
     card = offer(plan.tree, plan.metadata, known, name=skill.name, origin=skill.origin)
     new = replace(card, commit=skill.revision, ref=skill.source.follows, notes=notes)
     if old is None:
@@ -235,7 +194,7 @@ def offer_of(
 def _as_it_is(
     store: SkillStore, skill: InstalledSkill, known: Container[str]
 ) -> tuple[SkillTree, Capabilities]:
-    """What is on disk now, whatever somebody made of it."""
+    """Return the skill as it is on disk, edited or not."""
     try:
         tree = read_folder(store.path(skill.stored), ANY_SIZE)
     except SkillsUseError:
@@ -247,22 +206,22 @@ def _as_it_is(
     return tree, capabilities(tree, metadata, known)
 
 
-def one_for_each_name(plans: Sequence[Plan], left_out: list[LeftOut] | None) -> list[Plan]:
-    """The plans with one for each name: copies are one skill, and of two that differ the first is taken.
+def one_for_each_name(plans: Sequence[LoadedSkill], left_out: list[Skipped] | None) -> list[LoadedSkill]:
+    """Return one plan for each name: duplicates are merged; of different skills the first is kept.
 
     The other goes to `left_out`, or is an error where that is None.
     """
-    kept: dict[str, Plan] = {}
+    kept: dict[str, LoadedSkill] = {}
     for plan in plans:
         twin = kept.setdefault(plan.skill.name_canonical, plan)
         if twin.skill.digest == plan.skill.digest:
             continue
         if left_out is None:
             raise NameConflictError(
-                f"Two skills of the source are called '{plan.skill.name}': {twin.skill.origin} and "
+                f"Two skills of the source are named '{plan.skill.name}': {twin.skill.origin} and "
                 f"{plan.skill.origin}. Add them one by one, under different names.",
                 remedy=Remedy.ANOTHER_NAME,
             )
         reason = f"another skill '{plan.skill.name}' of the source is taken, {twin.skill.subpath}"
-        left_out.append(LeftOut(plan.skill.subpath, reason))
+        left_out.append(Skipped(plan.skill.subpath, reason))
     return list(kept.values())

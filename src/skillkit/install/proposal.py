@@ -1,5 +1,6 @@
-"""What the user is asked: facts about what would change, and who may answer."""
+"""Consent questions: the facts about a change, and how it is answered."""
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -8,7 +9,7 @@ from skillkit.core.text import escape_hidden
 from skillkit.install.capabilities import MEANINGS, Capabilities
 from skillkit.install.changes import FileChange
 from skillkit.install.exceptions import ConsentError, Remedy
-from skillkit.install.sources.layout import LeftOut
+from skillkit.install.sources.layout import Skipped
 
 Action = Literal["add", "update", "remove", "trust", "sync", "rollback", "reach", "adopt"]
 Tone = Literal["", "loud", "louder"]
@@ -23,12 +24,12 @@ _QUESTIONS: dict[Action, tuple[str, Remedy]] = {
     "adopt": ("Take over {names}, exactly as they are now, and trust them?", Remedy.CONSENT_TRUSTED),
     "reach": ("Connect to these sources, to look at what the lock names?", Remedy.CONSENT_LOCK),
 }
-"""The words of each question, and what to do where there is nobody to ask."""
+"""The text of each question, and its remedy without a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedSkill:
-    """One skill as it would be afterwards, and how that differs from what is there now."""
+    """One skill after the change, and how it differs from the installed one."""
 
     name: str
     origin: str
@@ -48,10 +49,10 @@ class ProposedSkill:
     """SKILL.md, to be read before consent."""
     capability_changes: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = ()
     notes: tuple[str, ...] = ()
-    """What deserves to be said in words: a moved tag, a rewritten branch, local edits."""
+    """Warnings in words: a moved tag, a rewritten branch, local edits."""
 
     def facts(self, *, card: bool = True, limit: int = 1 << 40) -> Iterator[tuple[str, str, Tone]]:
-        """Yield what a person has to know, whoever shows it; `limit` values of one kind at most."""
+        """Yield the facts to show, at most `limit` values of a kind."""
         yield "from", self.origin, ""
         if previous := self.previous_commit or self.previous_digest:
             yield "now", previous, ""
@@ -83,12 +84,12 @@ class Proposal:
     offers: tuple[ProposedSkill, ...]
     pinned: bool = False
     """The user named the exact commits or digests beforehand."""
-    left_out: tuple[LeftOut, ...] = ()
-    """What of the source would not be installed, and why."""
+    left_out: tuple[Skipped, ...] = ()
+    """Parts of the source that would be skipped."""
 
     @property
     def question(self) -> str:
-        """The words of the question, whoever asks it."""
+        """The text of the question."""
         names = ", ".join(escape_hidden(offer.name) for offer in self.offers)
         return _QUESTIONS[self.action][0].format(names=names)
 
@@ -102,7 +103,7 @@ AskConsent = Callable[[Proposal], bool]
 
 
 def refuse_unattended(proposal: Proposal) -> bool:
-    """The answer where there is nobody to ask and nothing was said beforehand."""
+    """Raise ConsentError: no terminal and no preset answer."""
     names = _listed([offer.name for offer in proposal.offers], 5)
     raise ConsentError(
         f"Not done: {proposal.action} {names} needs your consent and there is nobody to ask.",
@@ -111,8 +112,8 @@ def refuse_unattended(proposal: Proposal) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Unattended:
-    """Answers given beforehand: `yes` counts for what was pinned, `trusted` for everything."""
+class PresetAnswers:
+    """Answers questions without a terminal: `yes` accepts pinned sources, `trusted` everything."""
 
     yes: bool = False
     trusted: bool = False
@@ -122,3 +123,10 @@ class Unattended:
         if self.trusted or (self.yes and (proposal.pinned or not bytes_change)):
             return True
         return refuse_unattended(proposal)
+
+
+def __getattr__(name: str) -> object:
+    if name == "Unattended":
+        warnings.warn("Unattended is now PresetAnswers", DeprecationWarning, stacklevel=2)
+        return PresetAnswers
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""What registry.json knows of one installed skill, as a value."""
+"""The record of one installed skill in registry.json."""
 
 import re
 from collections.abc import Container, Mapping
@@ -26,16 +26,17 @@ class InstalledSkill:
     name_canonical: str
     digest: str
     files: Mapping[str, FileDigest] = field(hash=False)
-    installed_path: str
-    installed_at: str
+    installed_path: str = field(default="", kw_only=True)
+    """Empty, as the moment, while it is not installed."""
+    installed_at: str = field(default="", kw_only=True)
     source: Source
-    """Where it came from, and what an update follows."""
+    """The source it was installed from, followed by updates."""
     revision: str | None = None
-    """What the source was then, exactly; None where it has no name for that."""
+    """The exact revision of the source; None if it has no revisions."""
     stored: str = ""
-    """Where in the store the files are; empty while they are not there yet."""
+    """Path of the files in the store; empty until they are written."""
     declared_name: str = ""
-    """What SKILL.md calls itself, when it was installed under another name."""
+    """The name in SKILL.md, if installed under another name."""
     trusted_digest: str | None = None
     """The digest the user said yes to; written for people to see, read from consents.json."""
     needs: tuple[str, ...] = ()
@@ -54,7 +55,7 @@ class InstalledSkill:
 
     @property
     def mended_from(self) -> str:
-        """The title in SKILL.md of which the name was made; empty when the name is another's choice."""
+        """The title in SKILL.md that the name was derived from; empty if the name was chosen otherwise."""
         declared = self.declared_name
         return declared if declared and installed_identity(declared) == self.name_canonical else ""
 
@@ -91,7 +92,7 @@ class InstalledSkill:
         return self.source.registry_fields(self.revision)["tag"]
 
     def same_origin(self, other: "InstalledSkill") -> bool:
-        """Whether both come from one place, at whatever version."""
+        """Return whether both come from the same source, ignoring versions."""
         mine, theirs = self.source, other.source
         return (mine.kind, mine.location, mine.path) == (theirs.kind, theirs.location, theirs.path)
 
@@ -107,9 +108,9 @@ class InstalledSkill:
 
     @staticmethod
     def from_data(data: Any, approved: Container[str] = ()) -> "InstalledSkill":
-        """Return the record; trusted if its digest is one of `approved`, whatever it says itself.
+        """Return the record; it is trusted only if its digest is in `approved`.
 
-        Raises InstallError, ValueError, KeyError, TypeError or AttributeError for what is no record.
+        Raises InstallError, ValueError, KeyError, TypeError or AttributeError for an invalid record.
         """
         digest = data["digest"]
         computed = {
@@ -121,18 +122,18 @@ class InstalledSkill:
         }
         skill = decode(InstalledSkill, data, given=computed, forgiving=True)
         if not installable(skill.name) or skill.name_canonical != canonical_name(skill.name):
-            raise ValueError("a name that cannot be used")
+            raise ValueError("invalid name")
         if not _DIGEST.fullmatch(skill.digest):
             raise ValueError("invalid digest")
         if not _STORED.fullmatch(skill.stored):
-            raise ValueError("a place that is not in the store")
+            raise ValueError("path outside the store")
         return skill
 
 
 _WRITTEN = frozenset(
     {*InstalledSkill.__slots__, "git_url", "commit_sha", "branch", "tag", "subpath", "trusted"}
 )
-"""What a record of this release holds."""
+"""Fields of a record in this release."""
 
 
 def file_digests(data: Mapping[str, Any]) -> Mapping[str, FileDigest]:

@@ -3,19 +3,19 @@
     {"pdf": {"name": "pdf", "git_url": "https://…", "commit_sha": "…", "trusted": true,
              "installed_path": "~/.agent/skills/pdf", "installed_at": "…", …}, …}
 
-Nobody's trust survives either: in the older form it was bound to no bytes.
+Neither keeps approvals: in the older form they were not bound to a digest.
 """
 
 import os
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from skillkit.core.disk import make_folder, real_path, sync_folder
+from skillkit.core.disk import JsonFile, make_folder, real_path, sync_folder
 from skillkit.core.exceptions import SkillsUseError
-from skillkit.core.foreign_json import parse_json
+from skillkit.core.foreign_json import parse_json, read_plain
 from skillkit.core.names import canonical_name
 from skillkit.install.paths import installable
 from skillkit.install.record import InstalledSkill
@@ -27,10 +27,36 @@ from skillkit.install.tree import SKILL_FILE, read_folder
 _TEXTS = ("git_url", "commit_sha", "branch", "tag")
 
 
-def rebuilt(store: SkillStore, selection: str | None, now: datetime) -> RegistryState:
-    """Return what the store says: linked versions are installed, others earlier ones or in the trash."""
+@dataclass(frozen=True, slots=True)
+class RepairResult:
+    """A repaired registry state, and a notice for the user."""
+
+    state: RegistryState
+    notice: str
+    untrusted: Collection[str] = ()
+    """Digests to which no consent counts any more."""
+
+
+def recover(
+    file: JsonFile, store: SkillStore, damage: str, selection: str | None, now: datetime
+) -> RepairResult:
+    """Rebuild the registry from the store, and keep the damaged file aside."""
+    kept = f" It is kept as {file.set_aside()}." if file.path.exists() else ""
+    found = sorted(_recorded(store), key=lambda skill: skill.installed_at, reverse=True)
+    state = _rebuilt(store, found, selection, now)
+    return RepairResult(
+        state,
+        f"{file.path} was {damage}.{kept} Recovered {len(state.skills)} skills from the "
+        f"store and {len(state.removed)} in the trash; approve them again before use.",
+        {record.digest for record in found},
+    )
+
+
+def _rebuilt(
+    store: SkillStore, found: Sequence[InstalledSkill], selection: str | None, now: datetime
+) -> RegistryState:
+    """Rebuild the state from the store: linked versions are installed, others earlier or in the trash."""
     linked = store.all_linked()
-    found = sorted(recorded(store), key=lambda skill: skill.installed_at, reverse=True)
     state = RegistryState(selection=selection)
     for skill in found:
         path = store.path(skill.stored)
@@ -46,8 +72,8 @@ def rebuilt(store: SkillStore, selection: str | None, now: datetime) -> Registry
     return state
 
 
-def recorded(store: SkillStore) -> Iterator[InstalledSkill]:
-    """The versions in the store whose records can be read, without trust."""
+def _recorded(store: SkillStore) -> Iterator[InstalledSkill]:
+    """Yield the versions in the store whose records can be read, without trust."""
     for path, record in store.all_records():
         try:
             skill = InstalledSkill.from_data({**record, "previous": []})
@@ -57,8 +83,25 @@ def recorded(store: SkillStore) -> Iterator[InstalledSkill]:
             yield replace(skill, trusted_digest=None)
 
 
-def older_records(data: bytes) -> list[dict[str, Any]] | None:
-    """The records of a registry of the older form; None when `data` is something else."""
+def carry_over(file: JsonFile, store: SkillStore) -> RepairResult | None:
+    """Turn a registry of the older form into one of this release; None if the file is not one."""
+    try:
+        records = _older_records(read_plain(file.path))
+    except FileNotFoundError:
+        return None
+    if records is None:
+        return None
+    aside = store.root.parent / "carried-over"
+    skills = {skill.name_canonical: skill for skill in _carried_over(records, store, aside)}
+    return RepairResult(
+        RegistryState(skills),
+        f"{file.path} was of an older form; it is kept as {file.keep_copy('older')}. Carried over "
+        f"{len(skills)} of {len(records)} skills, their folders to {aside}. Approve them again before use.",
+    )
+
+
+def _older_records(data: bytes) -> list[dict[str, Any]] | None:
+    """Return the records of a registry of the older form; None if `data` is not one."""
     try:
         content = parse_json(data)
     except ValueError:
@@ -78,14 +121,14 @@ def _is_record(record: object) -> bool:
     )
 
 
-def carried_over(records: list[dict[str, Any]], store: SkillStore, aside: Path) -> Iterator[InstalledSkill]:
-    """The skills that came from git and are still there, copied into the store.
+def _carried_over(records: list[dict[str, Any]], store: SkillStore, aside: Path) -> Iterator[InstalledSkill]:
+    """Yield the git skills that still exist, copied into the store.
 
     Their folders move to `aside`, so that links take their places. Interrupted, it can be done again.
     """
     for record in records:
         if record.get("git_url") is None or not installable(record["name"]):
-            continue  # bundled, or put there by hand: found where it is, as ever
+            continue  # bundled, or put there by hand: discovered in place
         old = Path(os.path.expanduser(record["installed_path"]))
         kept = aside / canonical_name(record["name"])
         moved = kept.is_dir()
@@ -102,7 +145,7 @@ def carried_over(records: list[dict[str, Any]], store: SkillStore, aside: Path) 
 
 
 def _taken(record: dict[str, Any], folder: Path, store: SkillStore) -> InstalledSkill | None:
-    """The record of `folder`, which is in the store now; None when it cannot be there."""
+    """Copy `folder` into the store and return its record; None if it is not a valid skill."""
     try:
         tree = read_folder(folder)
         source = GitSource.from_registry_fields(record)
@@ -112,13 +155,13 @@ def _taken(record: dict[str, Any], folder: Path, store: SkillStore) -> Installed
         return None
     canonical = canonical_name(record["name"])
     skill = InstalledSkill(
-        name=record["name"],
-        name_canonical=canonical,
-        digest=tree.digest.digest,
-        files=tree.digest.files,
+        record["name"],
+        canonical,
+        tree.digest.digest,
+        tree.digest.files,
+        source,
+        revision=record.get("commit_sha"),
         installed_path=str(store.link(canonical)),
         installed_at=record["installed_at"],
-        source=source,
-        revision=record.get("commit_sha"),
     )
     return replace(skill, stored=store.put(tree, canonical, skill.to_data()))

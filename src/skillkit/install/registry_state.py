@@ -7,6 +7,7 @@ from typing import Any
 
 from skillkit.core.codec import encode
 from skillkit.core.disk import DamagedFileError
+from skillkit.core.events import Event, Kind, Writer
 from skillkit.core.text import escape_hidden
 from skillkit.install.clients import Place
 from skillkit.install.exceptions import InstallError, NotInstalledError
@@ -16,7 +17,7 @@ from skillkit.install.record import InstalledSkill
 TRASH_DAYS = 7
 MAX_PREVIOUS = 5
 UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, InstallError)
-"""What reading a damaged record raises."""
+"""Errors raised by reading a damaged record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +42,11 @@ class RegistryState:
     """By canonical name."""
     removed: list[RemovedSkill] = field(default_factory=list)
     selection: str | None = None
-    """Which skills the user enabled, in the words of AGENT_SKILLS; None when nobody chose."""
+    """The enabled skills, in the syntax of AGENT_SKILLS; None if never set."""
     places: dict[str, tuple[Place, ...]] = field(default_factory=dict)
-    """Where clients see a skill, by its canonical name; kept for those in the trash."""
+    """Client folders of each skill, by canonical name; kept for skills in the trash."""
     unsettled: bool = False
-    """What lies in clients' folders may not be what `places` says yet."""
+    """Whether clients' folders may be out of step with `places`."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Fields that another release of skillkit wrote, kept as they are."""
 
@@ -98,20 +99,25 @@ class RegistryState:
                 {name: value for name, value in data.items() if name not in _OWN_FIELDS},
             )
         except UNREADABLE as error:
-            raise DamagedFileError(f"with a record that cannot be read ({error})") from error
+            raise DamagedFileError(f"with an invalid record ({error})") from error
+
+    @property
+    def stored(self) -> dict[str, str]:
+        """The store path of each skill's version in use."""
+        return {name: skill.stored for name, skill in self.skills.items()}
 
     def versions(self) -> Iterator[InstalledSkill]:
-        """Every version that must stay in the store."""
+        """Yield every version that must stay in the store."""
         for skill in (*self.skills.values(), *(item.skill for item in self.removed)):
             yield skill
             yield from skill.previous
 
     def digests(self, name: str) -> set[str]:
-        """The digests of every version of a skill."""
+        """Return the digests of every version of a skill."""
         return {version.digest for version in self.versions() if version.name_canonical == name}
 
     def add_places(self, name: str, places: Iterable[Place]) -> None:
-        """Remember where clients see a skill; of one path the clients are joined."""
+        """Record a skill's places in clients' folders; clients of the same path are merged."""
         kept = {place.path: place for place in self.places.get(name, ())}
         for place in places:
             old = kept.get(place.path, place)
@@ -119,6 +125,22 @@ class RegistryState:
             kept[place.path] = replace(old, clients=clients)
         if kept:
             self.places[name] = tuple(kept.values())
+
+
+def record_changes(
+    journal: Writer, before: Mapping[str, InstalledSkill], after: Mapping[str, InstalledSkill]
+) -> None:
+    """Write installs, updates and removals to the journal."""
+    for name in sorted(before.keys() | after.keys()):
+        old, new = before.get(name), after.get(name)
+        skill = new or old
+        if skill is None or (old and new and old.digest == new.digest):
+            continue
+        kind = Kind.INSTALLED if old is None else Kind.REMOVED if new is None else Kind.UPDATED
+        data = {"origin": skill.origin, "revision": skill.revision}
+        if old and new:
+            data["was"] = old.digest
+        journal.record(Event(kind, name, skill.digest, data))
 
 
 def _moment(value: Any) -> datetime:

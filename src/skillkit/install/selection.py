@@ -1,4 +1,4 @@
-"""AGENT_SKILLS: which of the skills that were found the user wants."""
+"""AGENT_SKILLS: the user's selection among the discovered skills."""
 
 import os
 import shlex
@@ -20,13 +20,13 @@ _STAND_ALONE: tuple[Mode, ...] = ("all", "all-untrusted", "none")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the user wants loaded, in the words of AGENT_SKILLS."""
+    """The selected skills, in the syntax of AGENT_SKILLS."""
 
     mode: Mode
     names: frozenset[str] = frozenset()
     """Canonical names."""
     by_variable: bool = field(default=False, compare=False)
-    """Whether AGENT_SKILLS says so, or what was added and enabled before."""
+    """Whether AGENT_SKILLS is set and overrides the stored selection."""
 
     @staticmethod
     def parse(text: str | None) -> "Selection":
@@ -37,14 +37,14 @@ class Selection:
         names = frozenset(canonical_name(name) for name in word.split(",") if name.strip())
         if alone := sorted(names.intersection(_STAND_ALONE)) if len(names) > 1 else []:
             raise ConfigurationError(
-                f"{VARIABLE}={word}: '{alone[0]}' stands alone. Set it to that, or to names with commas",
+                f"{VARIABLE}={word}: '{alone[0]}' must be the only value. Set it alone, or list names",
                 VARIABLE,
             )
         return Selection("names", names) if names else Selection("none")
 
     @staticmethod
     def current(registry: InstallRegistry, environment: Mapping[str, str] | None = None) -> "Selection":
-        """AGENT_SKILLS if it is set, even to nothing; else what was added and enabled."""
+        """Return AGENT_SKILLS if it is set, even to nothing; else the stored selection."""
         environment = os.environ if environment is None else environment
         if VARIABLE in environment:
             return replace(Selection.parse(environment[VARIABLE]), by_variable=True)
@@ -56,20 +56,20 @@ class Selection:
         return self.mode != "none"
 
     def with_names(self, names: Iterable[str]) -> "Selection":
-        """The same with more skills; where all are wanted there is nothing to add."""
+        """Return the selection plus `names`; unchanged where all skills are selected."""
         if self.mode in ("all", "all-untrusted"):
             return self
         return Selection("names", self.names.union(map(canonical_name, names)))
 
     def without_names(self, names: Iterable[str], everything: Iterable[SkillMetadata]) -> "Selection":
-        """The same with fewer skills; of `all`, which are `everything`, the others stay by name."""
+        """Return the selection without `names`; of `all`, the rest of `everything` stays by name."""
         whole = self.mode in ("all", "all-untrusted")
         chosen = frozenset(skill.canonical_name for skill in everything) if whole else self.names
         left = chosen.difference(map(canonical_name, names))
         return Selection("names", left) if left else Selection("none")
 
     def remedy(self, *skills: SkillMetadata, trusted: bool = True) -> str:
-        """Return the one command that makes `skills` active, which they are not."""
+        """Return the command that makes the inactive `skills` active."""
         if skills[0].source is SourceType.CUSTOM:
             return f"agent skill add {shown_path(skills[0])}"
         names = " ".join(shlex.quote(skill.canonical_name) for skill in skills)
@@ -84,7 +84,7 @@ class Selection:
 
     @property
     def origin(self) -> str:
-        """What is wanted and where that is said: `AGENT_SKILLS=all`, `enabled: csv-report`."""
+        """Return the selection and its origin: `AGENT_SKILLS=all`, `enabled: csv-report`."""
         return f"{VARIABLE}={self}" if self.by_variable else f"enabled: {self}"
 
     def __str__(self) -> str:
@@ -92,7 +92,7 @@ class Selection:
 
 
 def change_selection(registry: InstallRegistry, change: Callable[[Selection], Selection]) -> Selection:
-    """Change what is enabled on this machine; two programs that do so at once lose nothing."""
+    """Change the stored selection; safe when two programs do so at once."""
     with registry.transaction() as state:
         selection = change(Selection.parse(state.selection))
         state.selection = str(selection)
@@ -100,6 +100,6 @@ def change_selection(registry: InstallRegistry, change: Callable[[Selection], Se
 
 
 def shown_path(skill: SkillMetadata) -> str:
-    """Return the folder of a skill as a word of a shell, in a form that no repository has."""
+    """Return the folder of a skill as a shell word that cannot be read as a repository."""
     near = os.path.relpath(skill.base_dir)
     return shlex.quote(str(skill.base_dir) if near.startswith("..") else f"./{near}" if near != "." else near)

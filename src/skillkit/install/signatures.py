@@ -1,7 +1,7 @@
 """skill.oms.sig: who signed a skill, in the format of OpenSSF Model Signing, verified for exact bytes.
 
 The file is a Sigstore bundle: an in-toto statement with the digest of every file, signed by the first of a
-chain of certificates. Whom to trust is for a policy to say, by the fingerprint of a certificate of the chain.
+chain of certificates. A policy decides whom to trust, by the fingerprint of a certificate in the chain.
 """
 
 import base64
@@ -36,12 +36,12 @@ _KEPT = 1024
 
 
 class SignatureError(SkillsUseError):
-    """A signature is there and does not hold; the message says why."""
+    """A signature is invalid; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """A certificate of the chain behind a signature that holds."""
+    """A certificate in the chain of a valid signature."""
 
     name: str
     fingerprint: str
@@ -49,18 +49,18 @@ class Signer:
 
 
 def can_verify() -> bool:
-    """Whether the library that verifies is installed."""
+    """Return whether the library that verifies is installed."""
     return find_spec("cryptography") is not None
 
 
 def describe_signers(files: Mapping[str, FileDigest], bundle: bytes) -> tuple[str, ...]:
-    """Return the chain behind the signature of `files` in words, or why it does not hold."""
+    """Describe the certificate chain of the signature of `files`, or why it is invalid."""
     if not can_verify():
         return (f"not verified; to verify it: {pip_install('secrets')}",)
     try:
         return tuple(f"{each.name} ({each.fingerprint})" for each in verify(bundle, files))
     except SignatureError as error:
-        return (f"does not hold: {error}",)
+        return (f"invalid: {error}",)
 
 
 class SignerMemo:
@@ -71,9 +71,9 @@ class SignerMemo:
         self._lock = Lock()
 
     def signers(self, folder: Path, tree: TreeDigest) -> tuple[Signer, ...]:
-        """Return who signed `tree`, the signing certificate first; nobody where there is no signature.
+        """Return the signers of `tree`, the signing certificate first; empty without a signature.
 
-        Raises SignatureError for a signature that does not hold for exactly these files.
+        Raises SignatureError if the signature is not valid for exactly these files.
         """
         if SIGNATURE_FILE not in tree.files:
             return ()
@@ -105,7 +105,7 @@ def _read(folder: Path) -> bytes:
 
 
 def verify(bundle: bytes, files: Mapping[str, FileDigest]) -> tuple[Signer, ...]:
-    """Return the chain behind a signature over exactly `files`; SignatureError says why it does not hold."""
+    """Return the certificate chain of a signature over exactly `files`. Raises SignatureError."""
     if len(bundle) > _MAX_SIZE or hashlib.sha256(bundle).hexdigest() != files[SIGNATURE_FILE].sha256:
         raise SignatureError(f"{SIGNATURE_FILE} is too large, or changed while it was read")
     try:
@@ -117,34 +117,34 @@ def verify(bundle: bytes, files: Mapping[str, FileDigest]) -> tuple[Signer, ...]
         chain = _chain(data["verificationMaterial"])
         statement = parse_json(payload)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, binascii.Error) as error:
-        raise SignatureError(f"{SIGNATURE_FILE} is no bundle that can be read") from error
+        raise SignatureError(f"{SIGNATURE_FILE} is not a valid signature bundle") from error
     _check_signature(chain[0], signature, b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload))
     _check_statement(statement, files)
     return tuple(_signer(certificate) for certificate in chain)
 
 
 def _chain(material: Any) -> list["Certificate"]:
-    """The certificates, each signed by the next and valid now."""
+    """Return the certificates after checking that each is signed by the next and valid now."""
     from cryptography import x509
     from cryptography.exceptions import InvalidSignature
 
     listed = material.get("x509CertificateChain", {}).get("certificates") or [material["certificate"]]
     if not 0 < len(listed) <= _MAX_CHAIN:
-        raise ValueError("no chain")
+        raise ValueError("invalid certificate chain")
     chain = [x509.load_der_x509_certificate(base64.b64decode(each["rawBytes"])) for each in listed]
     now = datetime.now(UTC)
     for certificate, issuer in zip(chain, [*chain[1:], None], strict=True):
         if not certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc:
-            raise SignatureError("A certificate of the signature is not valid today")
+            raise SignatureError("A certificate in the signature is expired or not yet valid")
         if issuer is None:
             continue
         try:
             certificate.verify_directly_issued_by(issuer)
             constraints = issuer.extensions.get_extension_for_class(x509.BasicConstraints).value
         except (InvalidSignature, TypeError, ValueError, x509.ExtensionNotFound) as error:
-            raise SignatureError("A certificate of the signature was not issued by the next one") from error
+            raise SignatureError("A certificate in the signature was not issued by the next one") from error
         if not constraints.ca:
-            raise SignatureError("A certificate of the signature was issued by one that is no authority")
+            raise SignatureError("The issuer of a certificate in the signature is not a CA")
     return chain
 
 
@@ -163,26 +163,28 @@ def _check_signature(certificate: "Certificate", signature: bytes, message: byte
         elif isinstance(key, ed25519.Ed25519PublicKey):
             key.verify(signature, message)
         else:
-            raise SignatureError("The signature is of a kind that is not known")
+            raise SignatureError("Unsupported key type in the signature")
     except (InvalidSignature, KeyError) as error:
-        raise SignatureError("The signature does not hold") from error
+        raise SignatureError("The signature is invalid") from error
 
 
 def _check_statement(statement: Any, files: Mapping[str, FileDigest]) -> None:
     try:
         if (statement["_type"], statement["predicateType"]) != (_STATEMENT, _PREDICATE):
-            raise SignatureError("What was signed is no list of files")
+            raise SignatureError("The signed statement is not a list of files")
         resources = statement["predicate"]["resources"]
         signed = {each["name"]: (each["algorithm"], each["digest"]) for each in resources}
     except (KeyError, TypeError) as error:
-        raise SignatureError("What was signed is no list of files") from error
+        raise SignatureError("The signed statement is not a list of files") from error
     there = {path: ("sha256", each.sha256) for path, each in files.items() if path != SIGNATURE_FILE}
     for path in _UNREAD:  # as the format leaves them out
         if path not in signed:
             there.pop(path, None)
     if len(signed) != len(resources) or signed != there:
         changed = sorted(path for path in {*signed, *there} if signed.get(path) != there.get(path))
-        raise SignatureError(f"Not as it was signed: {', '.join(changed[:5]) or 'a file is named twice'}")
+        raise SignatureError(
+            f"Files differ from the signature: {', '.join(changed[:5]) or 'duplicate entry'}"
+        )
 
 
 def _signer(certificate: "Certificate") -> Signer:

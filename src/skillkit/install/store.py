@@ -2,9 +2,9 @@
 
     AGENT_HOME/store/<digest>/<name>/      the files
     AGENT_HOME/store/<digest>/<name>.json  where they came from, to rebuild a lost registry
-    AGENT_HOME/skills/<name>               a link to the version in use, for whoever seeks skills
+    AGENT_HOME/skills/<name>               a link to the version in use, for discovery
 
-Nothing in the store counts until registry.json says so; that file is the only commit point.
+Nothing in the store is used until registry.json lists it; that file is the only commit point.
 """
 
 import json
@@ -30,7 +30,7 @@ from skillkit.core.disk import (
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.foreign_json import read_json
 from skillkit.install.changes import FileChange, file_changes
-from skillkit.install.exceptions import DiskSpaceError, DriftError
+from skillkit.install.exceptions import DiskError, DriftError
 
 if TYPE_CHECKING:
     from skillkit.install.tree import SkillTree
@@ -53,15 +53,15 @@ class SkillStore:
         self._real = lru_cache(8)(real_path)
 
     def path(self, stored: str) -> Path:
-        """The folder of a version; `stored` is what `put` answered."""
+        """Return the folder of a version; `stored` is the result of `put`."""
         return self.root / stored
 
     # Versions
 
     def put(self, tree: "SkillTree", name: str, record: Mapping[str, Any]) -> str:
-        """Make sure that `tree` is in the store; return where, relative to the store.
+        """Write `tree` unless the store has it; return its path relative to the store.
 
-        A copy that somebody edited is left alone: the approved bytes go beside it.
+        An edited copy is kept; the approved bytes are written beside it.
         """
         self._require_space(tree.size)
         digest = tree.digest.digest.removeprefix("sha256:")
@@ -105,7 +105,7 @@ class SkillStore:
         replace_file(path.with_name(f"{path.name}.json"), data, 0o600)
 
     def all_records(self) -> Iterator[tuple[Path, dict[str, Any]]]:
-        """Every version in the store that has a record of where it came from, with it."""
+        """Yield every version in the store that has a record, with the record."""
         for path in self._versions():
             with suppress(OSError, ValueError):
                 record = read_json(path.with_name(f"{path.name}.json"))
@@ -113,7 +113,7 @@ class SkillStore:
                     yield path, record
 
     def discard(self, path: Path) -> None:
-        """Delete a version; half of one is never left under its name."""
+        """Delete a version atomically."""
         if os.path.lexists(path):
             aside = self._temporary()
             os.rename(path, aside)
@@ -128,12 +128,12 @@ class SkillStore:
     def _require_space(self, size: int) -> None:
         free = self.free_space()
         if free < size + _SPARE_SPACE:
-            raise DiskSpaceError(
+            raise DiskError(
                 f"Not enough space in {self.root}: {free:,} bytes free, {size + _SPARE_SPACE:,} needed"
             )
 
     def free_space(self) -> int:
-        """Bytes that may still be written."""
+        """Return the free space in bytes."""
         folder = self.root
         while not folder.is_dir():
             folder = folder.parent
@@ -143,14 +143,14 @@ class SkillStore:
     # Checking
 
     def digest(self, path: Path) -> TreeDigest | None:
-        """The digest of what is in `path` now; None when it cannot be a skill any more."""
+        """Return the current digest of `path`; None if it cannot be read as a skill."""
         try:
             return tree_digest(path, max_files=_UNBOUNDED, max_bytes=_UNBOUNDED)
         except SkillsUseError:
             return None
 
     def edits(self, stored: str, files: Mapping[str, FileDigest]) -> list[FileChange]:
-        """What is different from the version that was approved."""
+        """Return the differences from the approved version."""
         now = self.digest(self.path(stored))
         if now is None:
             return [FileChange("unreadable", str(self.path(stored)))]
@@ -162,7 +162,7 @@ class SkillStore:
         return self.links / name
 
     def linked(self, name: str) -> Path | None:
-        """The version that `skills/<name>` is a link to; None if it is no link into the store."""
+        """Return the version that `skills/<name>` links to; None if it is not a link into the store."""
         try:
             target = os.readlink(self.link(name))
         except OSError:
@@ -173,11 +173,11 @@ class SkillStore:
         )
 
     def occupied(self, name: str) -> bool:
-        """Whether something that is not ours has the place of a link."""
+        """Return whether a foreign file or folder occupies the path of a link."""
         return os.path.lexists(self.link(name)) and self.linked(name) is None
 
     def all_linked(self) -> dict[str, Path]:
-        """Every link into the store, by name."""
+        """Return every link into the store, by name."""
         try:
             names = sorted(os.listdir(self.links))
         except (FileNotFoundError, NotADirectoryError):
@@ -186,13 +186,13 @@ class SkillStore:
         return {name: path for name, path in found.items() if path is not None}
 
     def stale_links(self, wanted: Mapping[str, str]) -> bool:
-        """Whether the links tell another story than `wanted` (name → where it is stored)."""
+        """Return whether the links differ from `wanted` (name → where it is stored)."""
         root = self._real(self.root)
         expected = {name: Path(root, stored) for name, stored in wanted.items()}
         return self.all_linked() != expected
 
     def relink(self, wanted: Mapping[str, str]) -> None:
-        """Make the links say what the registry says; what others put there is left alone."""
+        """Update the links to match the registry; keep foreign files."""
         if not wanted and not self.links.is_dir():
             return
         make_folder(self.links)
@@ -209,7 +209,7 @@ class SkillStore:
     # Collecting
 
     def collect(self, kept: Collection[str]) -> None:
-        """Delete what a crash left behind and every version that nobody keeps."""
+        """Delete temporary files of a crash and every version that is not kept."""
         paths = {self.path(stored) for stored in kept}
         for path in list(self._versions()):
             if path not in paths:
@@ -217,7 +217,7 @@ class SkillStore:
         for folder in self._entries():
             if folder.name.startswith(_TEMPORARY):
                 remove_tree(folder)
-            elif _OWN_FOLDER.fullmatch(folder.name):  # what somebody else put here stays
+            elif _OWN_FOLDER.fullmatch(folder.name):  # foreign files stay
                 with suppress(OSError):
                     os.rmdir(folder)
 

@@ -1,12 +1,12 @@
-"""policy.json: what a team allows and denies on its machines, whatever a user approves.
+"""policy.json: skills and hosts a team allows or denies, overriding user approvals.
 
     {"version": 1,
      "allow": [{"skill": "acme-*"}, {"skill": "pdf", "digest": "sha256:…"}, {"signer": "sha256:…"}],
      "deny":  [{"skill": "old-*"}, {"digest": "sha256:…"}, {"host": "*.example.net"}]}
 
 A denied skill is never used. With skills in `allow`, a skill has to be named there, too; with hosts in
-it, scripts reach no others. A file that cannot be understood denies everything: a rule that is not
-obeyed is worse than work that waits.
+it, scripts reach no others. An invalid file denies everything: a rule that is not applied is worse
+than a blocked skill.
 """
 
 import os
@@ -48,14 +48,14 @@ class Rule:
 
     @classmethod
     def from_data(cls, data: Any) -> "Rule":
-        """Raises ValueError for what is no rule."""
+        """Parse a rule. Raises ValueError if it is invalid."""
         rule = decode(cls, data)
         if bool(rule.host) == bool(rule.skill or rule.digest or rule.signer):
-            raise ValueError("a rule is about a skill or about a host")
+            raise ValueError("a rule names either a skill or a host")
         if rule.signer and not _FINGERPRINT.fullmatch(rule.signer):
-            raise ValueError("a signer is named by the digest of a certificate, sha256:…")
+            raise ValueError("a signer is the digest of a certificate, sha256:…")
         if rule.signer and not can_verify():
-            raise ValueError(f"signatures cannot be verified before: {pip_install('secrets')}")
+            raise ValueError(f"verifying signatures requires: {pip_install('secrets')}")
         return rule
 
     def covers(self, skill: SkillMetadata, digest: str) -> bool:
@@ -80,7 +80,7 @@ class TeamPolicy:
     """Why the file cannot be obeyed; nothing is allowed then."""
 
     def refusal(self, skill: SkillMetadata, digest: str) -> Refusal | None:
-        """Return why the team does not want this skill with these bytes, None when it does."""
+        """Return why the team denies this skill with these bytes; None if it allows it."""
         if self.problem:
             return Refusal(
                 "disabled", f"The policy {self.path} cannot be obeyed ({self.problem}); mend it first"
@@ -96,7 +96,7 @@ class TeamPolicy:
         )
 
     def restricted(self, grants: Grants) -> Grants:
-        """Return `grants` without the hosts that the team does not want, and without the whole network."""
+        """Return `grants` without denied hosts and without access to the whole network."""
         allowed = [rule.host for rule in self.allow or () if rule.host]
         denied = [rule.host for rule in self.deny if rule.host]
         if not allowed and not denied:
@@ -121,7 +121,7 @@ class TeamPolicy:
 
 
 def _signed_by(skill: SkillMetadata, digest: str) -> set[str]:
-    """Fingerprints of who signed these bytes; nobody where the signature does not hold for them."""
+    """Return fingerprints of the signers of these bytes; empty if the signature is invalid."""
     try:
         tree = tree_digests.plain(skill.base_dir)
         signers = skill_signers.signers(skill.base_dir, tree) if tree.digest == digest else ()
@@ -131,7 +131,7 @@ def _signed_by(skill: SkillMetadata, digest: str) -> set[str]:
 
 
 def _within(host: str, pattern: str) -> bool:
-    """Whether every name that `host` stands for, itself perhaps a pattern, is one of `pattern`."""
+    """Return whether every name that `host`, perhaps itself a pattern, matches also matches `pattern`."""
     name, wanted = (text.lower().rpartition("://")[2].partition(":")[0] for text in (host, pattern))
     return fnmatchcase(name, wanted)
 
@@ -143,7 +143,7 @@ def read_policy(path: Path) -> TeamPolicy | None:
         if data is None:
             return None
         if os.name == "posix" and stat.S_IMODE(os.stat(path).st_mode) & 0o022:
-            return TeamPolicy(path, problem="others than its owner may write it")
+            return TeamPolicy(path, problem="users other than its owner can write it")
         if unknown := data.keys() - {"version", "allow", "deny"}:
             raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
         allow = data.get("allow")
@@ -182,7 +182,7 @@ class TeamAuthority(WrappedAuthority):
         return other
 
     def team_refusal(self, skill: SkillMetadata, digest: str | None = None) -> Refusal | None:
-        """Return what the first policy that refuses says; `digest` is that of the tree if it is known."""
+        """Return the refusal of the first policy that refuses; `digest` is the tree's, if known."""
         if not self.policies:
             return None
         if digest is None:

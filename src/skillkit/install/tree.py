@@ -1,6 +1,6 @@
 """The files of a skill: checked, and held in memory.
 
-What is held in memory is what is shown, approved, hashed and written: nothing changes in between.
+The bytes in memory are the ones shown, approved, hashed and written: nothing changes in between.
 """
 
 import hashlib
@@ -20,14 +20,14 @@ MAX_HEADER_FILE = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class TreeLimits:
-    """How much a skill may hold."""
+    """Maximum files and bytes of a skill."""
 
     max_files: int = MAX_FILES
     max_bytes: int = MAX_BYTES
 
 
 def refuse_large(files: int, size: int, limits: TreeLimits) -> None:
-    """Raises UnsafeTreeError for a skill of too many files or bytes."""
+    """Raise UnsafeTreeError if a skill has too many files or bytes."""
     if files > limits.max_files or size > limits.max_bytes:
         raise UnsafeTreeError(
             f"The skill has {files:,} files and {size:,} bytes; the limits are "
@@ -77,7 +77,7 @@ class SkillTree:
 
 
 def read_folder(folder: Path, limits: TreeLimits | None = None) -> SkillTree:
-    """A folder on this machine as a SkillTree; its `.git` is not part of the skill."""
+    """Read a folder on this machine as a SkillTree; its `.git` is not part of the skill."""
     limits = limits or TreeLimits()
     files: dict[str, TreeFile] = {}
     found = read_tree(

@@ -1,7 +1,7 @@
-"""Skills, cards, consents and what is known of them as JSON: for the command line, the inspector, anybody.
+"""Skills, cards and consents as JSON, for the command line, the inspector and programs.
 
-Values that are written to files and read again have `to_data` and `from_data` of their own; these are
-for showing, and nothing is read back from them.
+Values that are written to files and read again have `to_data` and `from_data`; these are for display
+and are never read back.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,10 +18,10 @@ from skillkit.install.exceptions import UnsafeTreeError
 from skillkit.install.inspection import Freshness, Verification
 from skillkit.install.placement import PlaceCheck
 from skillkit.install.record import InstalledSkill
-from skillkit.install.sources.layout import LeftOut
+from skillkit.install.sources.layout import Skipped
 from skillkit.install.tree import ANY_SIZE, SkillTree, read_folder
 from skillkit.scripts.catalogue import find_scripts
-from skillkit.scripts.needed_packages import NeededPackage
+from skillkit.scripts.needed_packages import MissingPackage
 from skillkit.scripts.node_packages import NodeProject
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ Data = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class SkillDetails:
-    """Everything there is to show of one skill."""
+    """Every displayed detail of one skill."""
 
     status: SkillStatus
     tree: SkillTree
@@ -46,7 +46,7 @@ class SkillDetails:
 
     @classmethod
     def of(cls, enabled: EnabledSkills, skill: SkillMetadata) -> "SkillDetails":
-        """Return what is known of `skill`, read from its files as they are now."""
+        """Read the details of `skill` from its current files."""
         from skillkit.toolsets.declared import declared_tools  # costly, and for one skill only
 
         status = enabled.status(skill)
@@ -73,7 +73,7 @@ def _packed(tree: SkillTree, skill: SkillMetadata) -> SkillTree:
 
 
 def status_view(status: SkillStatus) -> Data:
-    """Return what programs learn of a skill in a list."""
+    """Return a skill as JSON for lists."""
     skill, record = status.skill, status.installed
     return {
         "name": skill.name,
@@ -97,7 +97,7 @@ def status_view(status: SkillStatus) -> Data:
 
 
 def details_view(details: SkillDetails) -> Data:
-    """Return what programs learn of one skill."""
+    """Return the details of one skill as JSON."""
     skill = details.status.skill
     return {
         **status_view(details.status),
@@ -114,7 +114,7 @@ def details_view(details: SkillDetails) -> Data:
 
 
 def report_view(report: ActivationReport) -> Data:
-    """Return which skills are active, which are not and why."""
+    """Return the activation report as JSON."""
     return {
         "selection": str(report.selection),
         "skills": [status_view(status) for status in report.skills],
@@ -124,14 +124,14 @@ def report_view(report: ActivationReport) -> Data:
 
 
 def installed_view(skill: InstalledSkill) -> Data:
-    """Return what programs learn of an installed skill; of its earlier versions only which they are."""
+    """Return an installed skill as JSON; its earlier versions by identity only."""
     data = skill.to_data()
     data["previous"] = [version.revision or version.digest for version in skill.previous]
     return data
 
 
 def verification_view(check: Verification) -> Data:
-    """Return whether an installed skill is what was approved."""
+    """Return the verification of an installed skill as JSON."""
     return {
         "name": check.skill.name,
         "intact": check.intact,
@@ -143,12 +143,12 @@ def verification_view(check: Verification) -> Data:
 
 
 def place_view(check: PlaceCheck) -> Data:
-    """Return where clients see a skill, and what is there."""
+    """Return the places of a skill in clients' folders, with their state."""
     return {**encode(check.place), "state": check.state.name.lower()}
 
 
 def freshness_view(item: Freshness) -> Data:
-    """Return whether there is something newer at the source."""
+    """Return whether the source has an update, as JSON."""
     return {
         "name": item.skill.name,
         "outdated": item.outdated,
@@ -160,12 +160,12 @@ def freshness_view(item: Freshness) -> Data:
 
 
 def consent_view(consent: Consent) -> Data:
-    """Return what the user said yes to, and when."""
+    """Return the user's consents with their times."""
     return {name: value or None for name, value in encode(consent).items()}
 
 
 def match_view(match: "Match", enabled: EnabledSkills) -> Data:
-    """Return how well a skill fits a request, and why."""
+    """Return a match with its score and reasons as JSON."""
     refusal = enabled.manager.refusal(match.skill)
     return {
         "name": match.skill.canonical_name,
@@ -179,12 +179,12 @@ def match_view(match: "Match", enabled: EnabledSkills) -> Data:
 
 
 def node_project_view(project: NodeProject) -> dict[str, object]:
-    """Packages that scripts of Node.js import."""
+    """Return the packages that Node.js scripts import, as JSON."""
     return {**encode(project, {"dependencies", "author_lock"}), "packages": project.requirements}
 
 
-def needed_package_view(each: NeededPackage) -> dict[str, object]:
-    """A package that scripts import undeclared, and why it is taken to be that one."""
+def needed_package_view(each: MissingPackage) -> dict[str, object]:
+    """Return an undeclared package that scripts import, and how it was identified."""
     return {
         "module": each.module,
         "package": each.requirement,
@@ -194,6 +194,6 @@ def needed_package_view(each: NeededPackage) -> dict[str, object]:
     }
 
 
-def left_out_view(left_out: Iterable[LeftOut]) -> list[dict[str, object]]:
-    """What was found and not taken."""
+def left_out_view(left_out: Iterable[Skipped]) -> list[dict[str, object]]:
+    """Return the skipped skills as JSON."""
     return [encode(left, {"refused"}) for left in left_out]

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,23 +47,19 @@ class SkillsToolset(BaseToolset):
     The session is kept in the state of ADK's session. The authority is asked on behalf of the agent, the
     session and the user. Calls that act on the world ask by ADK's tool confirmation, and files that scripts
     make are artifacts. An agent with a gate has this toolset as the last of its tools, and `before_tool` as
-    its `before_tool_callback`. A skill with `context: fork` runs as an agent of its own with the model of
+    its `before_tool_callback`. A skill with `context: fork` runs as a separate agent with the model of
     this one; in it, what needs approval needs `approve`.
     """
 
     def __init__(self, skills: Skills, *, asks: Asks | None = None, approve: Approve | None = None) -> None:
         super().__init__()
-        self._use_invocation_cache = False  # a skill that is loaded brings its tools in the same run
         self.provider = default_provider(skills)
         self.asks = asks
         self.approve = approve
         self._talks: OrderedDict[tuple[str, str], Conversation] = OrderedDict()
 
-    confirms = True
-    """Whether the user is asked by ADK's tool confirmation, and not by `approve`."""
-
     def conversation(self, context: ReadonlyContext) -> Conversation:
-        """The conversation that a run belongs to."""
+        """Return the conversation that a run belongs to."""
         key = (context.user_id, context.session.id)
         talk = self._talks.get(key)
         if talk is None:
@@ -73,10 +69,10 @@ class SkillsToolset(BaseToolset):
             talk = Conversation(
                 self.provider, session, asks=self.asks, approve=self.approve, requester=requester
             )
+            talk.session.starts_forks = True  # its parent agent is known when it is called
             self._talks[key] = talk
             while len(self._talks) > _MAX_TALKS:
                 self._talks.popitem(last=False)
-        talk.fork = _fork_beside(context._invocation_context.agent, context.user_id)
         return talk
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
@@ -84,7 +80,7 @@ class SkillsToolset(BaseToolset):
             return []
         said = [event.content for event in readonly_context.session.events if event.content is not None]
         disclosure = await self._disclosed(readonly_context, said)
-        return [_SkillTool(self, tool) for tool in disclosure.tools]
+        return self._tools(disclosure)
 
     async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
         talk = self.conversation(tool_context)
@@ -94,23 +90,26 @@ class SkillsToolset(BaseToolset):
             llm_request.append_instructions([disclosure.instructions])
         llm_request.contents = with_insertions(llm_request.contents, insertions, _as_content)
         if self.provider.gate is not None:
-            own = (name for name in llm_request.tools_dict if talk.tool(name) is None)
-            _hide(llm_request, [name for name in own if talk.admit(name) is Admission.HIDDEN])
+            own = [name for name in llm_request.tools_dict if talk.tool(name) is None]
+            _hide(llm_request, set(own) - set(talk.gated(own, str)))
+        # ADK asks for the tools once a run; a loaded skill adds its own within that run.
+        llm_request.append_tools(self._tools(disclosure))
 
     async def before_tool(
         self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
-        """Hold a tool of the agent's own to the skills in use."""
+        """Apply the gate of the active skills to one of the agent's own tools."""
         if isinstance(tool, _SkillTool):
             return None
         talk = self.conversation(tool_context)
-        match talk.admit(tool.name):
-            case Admission.HIDDEN:
-                return {"error": talk.outside(tool.name).text}
-            case Admission.ASKS:
-                return _unconfirmed(tool.name, tool_context)
-            case _:
-                return None
+        refused = await talk.refuse(tool.name, args, approved=True)
+        if refused is not None:
+            return {"error": refused.text}
+        asks = talk.admit(tool.name) is Admission.ASKS and not talk.asks_in_place
+        return _unconfirmed(tool.name, tool_context) if asks else None
+
+    def _tools(self, disclosure: Disclosure) -> "list[BaseTool]":
+        return [_SkillTool(self, tool) for tool in disclosure.tools]
 
     async def _disclosed(self, context: ReadonlyContext, contents: "Sequence[types.Content]") -> Disclosure:
         request = (context.invocation_id, len(context.session.events))
@@ -120,9 +119,7 @@ class SkillsToolset(BaseToolset):
 
 
 class _ForkedToolset(SkillsToolset):
-    """The one conversation of a forked skill: an agent within a tool cannot wait for a confirmation."""
-
-    confirms = False
+    """The one conversation of a forked skill."""
 
     def __init__(self, conversation: Conversation) -> None:
         super().__init__(conversation.provider)
@@ -131,17 +128,9 @@ class _ForkedToolset(SkillsToolset):
     def conversation(self, context: ReadonlyContext) -> Conversation:
         return self._conversation
 
-    async def before_tool(
-        self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext
-    ) -> dict[str, Any] | None:
-        if isinstance(tool, _SkillTool):
-            return None
-        refused = await self._conversation.refuse(tool.name, args)
-        return None if refused is None else {"error": refused.text}
-
 
 def _fork_beside(agent: object, user: str) -> Fork | None:
-    """What runs a skill as an agent of its own beside `agent`; None for agents that are no models'."""
+    """Return a function that runs a skill as a separate agent; None if `agent` has no model."""
     if not isinstance(agent, LlmAgent):
         return None
 
@@ -169,7 +158,7 @@ def _fork_beside(agent: object, user: str) -> Fork | None:
 
 
 class _SkillTool(BaseTool):
-    """A neutral tool; what it changes in the session is written into ADK's state."""
+    """A neutral tool whose session changes are written into ADK's state."""
 
     def __init__(self, toolset: SkillsToolset, tool: Tool) -> None:
         super().__init__(name=tool.name, description=tool.description)
@@ -183,27 +172,30 @@ class _SkillTool(BaseTool):
             parameters_json_schema=dict(self._tool.parameters),
         )
 
+    async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
+        """Do nothing: the toolset has added the tools as they are now."""
+
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> dict[str, Any]:
-        confirmed = self._toolset.confirms
-        if self._tool.asks and confirmed and (unconfirmed := _unconfirmed(self.name, tool_context)):
+        if self._tool.asks and (unconfirmed := _unconfirmed(self.name, tool_context)):
             return unconfirmed
         talk = self._toolset.conversation(tool_context)
-        result = await talk.call(self.name, args, approved=confirmed)
+        talk.fork = _fork_beside(tool_context.get_invocation_context().agent, tool_context.user_id)
+        result = await talk.call(self.name, args, approved=True)
         tool_context.state[STATE] = talk.session.to_data()
         for file in result.files:
             await _save(tool_context, file)
         return {"error" if result.failed else "result": result.text}
 
 
-def _hide(request: LlmRequest, names: Sequence[str]) -> None:
-    """Take tools away from the model."""
+def _hide(request: LlmRequest, names: Collection[str]) -> None:
+    """Hide tools from the model."""
     for tool in request.config.tools or ():
         if isinstance(tool, types.Tool) and (declared := tool.function_declarations):
             tool.function_declarations = [each for each in declared if each.name not in names]
 
 
 def _unconfirmed(tool: str, context: ToolContext) -> dict[str, Any] | None:
-    """What to answer instead of making a call; None when the user has confirmed it."""
+    """Return the result instead of a call; None if the user has confirmed it."""
     confirmation = context.tool_confirmation
     if confirmation is not None:
         return None if confirmation.confirmed else {"error": _REJECTED}
@@ -213,16 +205,16 @@ def _unconfirmed(tool: str, context: ToolContext) -> dict[str, Any] | None:
 
 
 async def _save(context: ToolContext, file: Mapping[str, object]) -> None:
-    """Hand a file that a script made to ADK's artifact service, where there is one."""
-    if context._invocation_context.artifact_service is None:
-        return
+    """Save a file that a script made with ADK's artifact service, if there is one."""
     media_type = str(file["media_type"])
     content = await asyncio.to_thread(Path(str(file["path"])).read_bytes)
-    await context.save_artifact(str(file["name"]), types.Part.from_bytes(data=content, mime_type=media_type))
+    part = types.Part.from_bytes(data=content, mime_type=media_type)
+    if context.get_invocation_context().artifact_service is not None:
+        await context.save_artifact(str(file["name"]), part)
 
 
 def neutral_messages(contents: "Sequence[types.Content]") -> list[Mapping[str, object]]:
-    """Who said what, in the form that disclosure reads: one for each content."""
+    """Convert the contents to neutral messages, one for each content."""
     return [_neutral(content) for content in contents]
 
 

@@ -34,7 +34,6 @@ from skillkit.core.authority import Requester
 from skillkit.core.events import Writer
 from skillkit.disclosure import Disclosure, Insertion, SkillSession, Tool, with_insertions
 from skillkit.disclosure.disclosed import ModelChoice
-from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve, Asks
 from skillkit.integrations.agent_framework_files import INSERTED, show_files
 from skillkit.integrations.agent_framework_source import SkillKitSource
@@ -56,9 +55,9 @@ class SkillsContextProvider(ContextProvider):
     """Adds the skills to each run of an agent; the session is kept in the agent session's state.
 
     Without `approve` the framework asks for approval by its own means; with it, `approve` is asked.
-    A skill with `context: fork` runs as an agent of its own with the client of this one; in it, what needs
-    approval needs `approve`. `models` says what the `model` of a skill is called by the client, and
-    `effort_options` makes options of an `effort`; without them, these are the program's.
+    A skill with `context: fork` runs as a separate agent with the client of this one; in it, what needs
+    approval needs `approve`. `models` maps the `model` of a skill to the client's name for it, and
+    `effort_options` maps an `effort` to options; without them, the program's own apply.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class SkillsContextProvider(ContextProvider):
         effort_options: EffortOptions | None = None,
         requester: Requester | RequesterOf | None = None,
     ) -> None:
-        """`requester` is for whom the authority is asked, or tells it by the agent and its session."""
+        """`requester` is the requester for the authority, or a function of the agent and its session."""
         super().__init__(source_id)
         self.models = models or {}
         self.effort_options = effort_options
@@ -89,7 +88,7 @@ class SkillsContextProvider(ContextProvider):
     """Where questions to the user are written down; None for the manager's journal."""
 
     def options_for(self, choice: ModelChoice) -> dict[str, Any]:
-        """The options of a request that hand on what skills ask for."""
+        """Return the request options for the model and effort that skills ask for."""
         options: dict[str, Any] = {}
         if (model := self.models.get(choice.model or "")) is not None:
             options["model"] = model
@@ -98,21 +97,20 @@ class SkillsContextProvider(ContextProvider):
         return options
 
     def fork(self, agent: SupportsAgentRun) -> Fork | None:
-        """What runs a skill as an agent of its own beside `agent`; None where that is not one of ours."""
+        """Return a function that runs a skill as a separate agent; None if `agent` is not supported."""
         if not isinstance(agent, RawAgent):
             return None
 
         async def run(forked: ForkedSkill) -> str:
             own = {key: value for key, value in agent.default_options.items() if key != "conversation_id"}
             tools = [*own.pop("tools", ()), *agent.mcp_tools]
-            options: Any = {**own, **self.options_for(forked.choice)}
-            within = _ForkedSkills(self, forked.conversation)
+            options: Any = own
             beside: Agent[Any] = Agent(
                 agent.client,
                 name=forked.conversation.session.fork_of,
                 tools=[] if forked.reads_only else tools,
                 default_options=options,
-                context_providers=[within],
+                context_providers=[_ForkedSkills(self, forked.conversation)],
                 middleware=self.fork_middleware(),
             )
             return (await beside.run(forked.request)).text
@@ -120,7 +118,7 @@ class SkillsContextProvider(ContextProvider):
         return run
 
     def conversation(self, state: dict[str, Any]) -> Conversation:
-        """The conversation that a run belongs to, as `state` remembers it."""
+        """Return the conversation of a run from `state`."""
         return Conversation(
             self.provider,
             self.session_in(state),
@@ -132,16 +130,16 @@ class SkillsContextProvider(ContextProvider):
         )
 
     def session_in(self, state: dict[str, Any]) -> SkillSession:
-        """The session that `state` remembers."""
+        """Return the session from `state`."""
         saved = state.get("session")
         return SkillSession.from_data(saved) if saved else SkillSession()
 
     def remember(self, conversation: Conversation, state: dict[str, Any]) -> None:
-        """Write what the conversation knows into `state`."""
+        """Save the conversation in `state`."""
         state["session"] = conversation.session.to_data()
 
     def visible_messages(self, agent: SupportsAgentRun, context: ChatContext) -> Sequence[object] | None:
-        """All that the model will see of the conversation in a request; None where that is not known here.
+        """Return all messages that the model will see in a request; None if they are not known here.
 
         With a conversation id the service has the history; an agent that keeps it per service call adds
         it after this. There a skill that was loaded before is delivered again when the model asks for it.
@@ -152,7 +150,7 @@ class SkillsContextProvider(ContextProvider):
         return None if elsewhere else context.messages
 
     async def disclose(self, conversation: Conversation, messages: Sequence[Message]) -> Disclosure:
-        """What a run is given; what stands among its messages follows with each request."""
+        """Disclose for a run; insertions among its messages follow with each request."""
         return await conversation.adisclose(messages, elsewhere=True)
 
     async def before_run(
@@ -181,11 +179,7 @@ class _ForkedSkills(SkillsContextProvider):
 
     def __init__(self, outer: SkillsContextProvider, conversation: Conversation) -> None:
         super().__init__(
-            outer.provider,
-            outer.source_id,
-            approve=outer.approve or _ask_nobody,
-            models=outer.models,
-            effort_options=outer.effort_options,
+            outer.provider, outer.source_id, models=outer.models, effort_options=outer.effort_options
         )
         self._conversation = conversation
 
@@ -193,57 +187,50 @@ class _ForkedSkills(SkillsContextProvider):
         return self._conversation
 
     def remember(self, conversation: Conversation, state: dict[str, Any]) -> None:
-        """Nothing: it ends with its result."""
-
-
-def _ask_nobody(tool: str, arguments: Mapping[str, object]) -> bool:
-    """Refuse: an agent within a tool cannot be interrupted to ask."""
-    return False
+        """Do nothing: the conversation ends with its result."""
 
 
 @dataclass
 class _Run:
-    """What the tools and middlewares of one run share."""
+    """Shared state of one run's tools and middleware."""
 
     provider: SkillsContextProvider
     agent: SupportsAgentRun
     conversation: Conversation
     state: dict[str, Any]
     note: str
-    """What is said about the first request alone."""
+    """The note of the first request."""
     failed: set[str] = field(default_factory=set)
     """Ids of calls that failed."""
     files: dict[str | None, list[dict[str, object]]] = field(default_factory=dict)
-    """What scripts have made, by the id of the call."""
-    loaded_before: frozenset[str] = frozenset()
+    """Files made by scripts, by call id."""
+    own: dict[str, FunctionTool] = field(default_factory=dict)
+    """Functions of the agent's own, by name, as they are without the gate."""
+    loaded_before: frozenset[str] = field(init=False)
     """Skills that were loaded in earlier runs."""
-
-    free: dict[str, Any] = field(default_factory=dict)
-    """Tools of the agent's own, by name, as they are without the gate."""
-
-    def gate(self, tools: Any, now: Collection[str] | None = None) -> None:
-        """Leave in the run's own list of tools what the gate admits, each as it does.
-
-        `now` are those that the conversation itself has at this moment: it may hide some, too.
-        """
-        if self.conversation.provider.gate is None or not isinstance(tools, list):
-            return
-        if now is not None:
-            tools[:] = [tool for tool in tools if not isinstance(tool, _SkillTool) or tool.name in now]
-        own = {tool.name: tool for tool in tools if _is_own(tool) and tool.name not in self.free}
-        self.free.update(own)
-        held = {name: self.conversation.admit(name) for name in self.free}
-        kept = [tool for tool in tools if not _is_own(tool)]
-        gated = [_gated(self.free[name], held[name]) for name in self.free if held[name] != Admission.HIDDEN]
-        tools[:] = [*gated, *kept]
 
     def __post_init__(self) -> None:
         active = self.conversation.session.active
         self.loaded_before = frozenset(each.skill_id for each in active if each.in_messages)
 
+    def gate(self, tools: Any, now: Collection[str] | None = None) -> None:
+        """Apply the gate to the run's own list of tools, in place.
+
+        `now` are those that the conversation itself has at this moment: it may hide some, too.
+        """
+        if self.conversation.provider.gate is None or not isinstance(tools, list):
+            return
+        others = []
+        for tool in tools:
+            if isinstance(tool, FunctionTool) and not isinstance(tool, _SkillTool):
+                self.own.setdefault(tool.name, tool)
+            elif now is None or not isinstance(tool, _SkillTool) or tool.name in now:
+                others.append(tool)
+        tools[:] = [*self.conversation.gated(self.own.values(), asking=_asking), *others]
+
 
 class _SkillCalls(FunctionMiddleware):
-    """After each call of a tool, offers what it brought into reach and notes whether it failed."""
+    """Adds the tools that a call made available, and records whether the call failed."""
 
     def __init__(self, run: _Run) -> None:
         self.run = run
@@ -310,18 +297,11 @@ class _SkillRequests(ChatMiddleware):
 
 
 def as_message(insertion: Insertion) -> Message:
-    """A message of the framework that says of itself that it is not the user's."""
+    """Return a message of the framework that is marked as not written by the user."""
     return Message("user", [insertion.text], additional_properties={INSERTED: insertion.kept})
 
 
-def _is_own(tool: object) -> bool:
-    """Whether a tool is a function of the agent's own."""
-    return isinstance(tool, FunctionTool) and not isinstance(tool, _SkillTool)
-
-
-def _gated(tool: FunctionTool, admission: Admission) -> FunctionTool:
-    if admission is Admission.FREE:
-        return tool
+def _asking(tool: FunctionTool) -> FunctionTool:
     asking = copy(tool)
     asking.approval_mode = "always_require"
     return asking
@@ -334,7 +314,7 @@ class _Arguments(BaseModel):
 
 
 class _SkillTool(FunctionTool):
-    """A neutral tool; what it changes in the session is remembered at once."""
+    """A neutral tool whose session changes are saved at once."""
 
     _run: _Run
     _tool: Tool
@@ -353,7 +333,7 @@ class _SkillTool(FunctionTool):
 
     @property
     def neutral(self) -> Tool:
-        """The tool of every framework that this one stands for."""
+        """The neutral tool that this one wraps."""
         return self._tool
 
     @property
@@ -380,7 +360,7 @@ _blank_tool = cache(_SkillTool)
 
 
 def _as_written(arguments: dict[str, object], tool: Tool) -> Arguments:
-    """Return arguments that are no JSON as the text that the model wrote: the framework calls it `raw`."""
+    """Return arguments that are not JSON as the model's text, which the framework calls `raw`."""
     match arguments:
         case {"raw": str(text)} if len(arguments) == 1 and "raw" not in str(tool.parameters):
             return text

@@ -1,6 +1,6 @@
 """Pictures and documents in results of tools, for Agent Framework.
 
-Most of its clients leave out what is not text in a result, with a warning. So the files stand in a message
+Most of its clients drop non-text content of a result, with a warning. So the files are in a message
 of the user after the results, which every client sends, as in any loop on chat completions.
 """
 
@@ -19,7 +19,7 @@ INSERTED = "skillkit.inserted"
 
 
 def show_files(messages: Sequence[Message]) -> list[Message]:
-    """`messages` as every client can send them: the files of results follow these."""
+    """Return `messages` as every client can send them: files follow the results."""
     shown: list[Message] = []
     waiting: list[Content] = []
     for message in messages:
@@ -33,7 +33,7 @@ def show_files(messages: Sequence[Message]) -> list[Message]:
 
 
 def unshow_files(messages: Sequence[Message]) -> list[Message]:
-    """What was said of `messages`, for a history: files that were shown are in a result again."""
+    """Return `messages` for a history: shown files are moved back into their results."""
     said: list[Message] = []
     for message in messages:
         if INSERTED not in message.additional_properties:
@@ -51,7 +51,7 @@ def _files(content: Content) -> list[Content]:
 
 
 def _without_files(message: Message) -> Message:
-    """A copy: the history keeps what was in the result."""
+    """Return a copy without files; the history keeps those of the result."""
     contents = []
     for content in message.contents:
         kept = copy(content)

@@ -51,7 +51,7 @@ class SkillKitSource(SkillsSource):
         try:
             return _CatalogueSkill(self, skill)
         except ValueError as error:
-            logger.warning("Agent Framework does not take the skill '%s': %s", skill.name, error)
+            logger.warning("Agent Framework rejects the skill '%s': %s", skill.name, error)
             return None
 
 
@@ -112,7 +112,7 @@ class _Script(SkillScript):
 def command_line(
     args: Mapping[str, Any] | Sequence[str] | None, option: Callable[[str], str] = "--{}".format
 ) -> list[str]:
-    """A list as it is; a mapping as options, which is how the framework's own runners pass one."""
+    """Return a list unchanged, and a mapping as options, like the framework's own runners."""
     if not isinstance(args, Mapping):
         return [str(argument) for argument in args or ()]
     line: list[str] = []

@@ -17,14 +17,13 @@ except ImportError as error:
 
 from skillkit.core.authority import Requester
 from skillkit.disclosure import Disclosure, SkillSession, Tool, ToolResult
-from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_result import ShownFile
 from skillkit.disclosure.tool_sources import Approve, Asks
 from skillkit.integrations.conversation import Conversation, Fork, ForkedSkill, run_blocking
 from skillkit.integrations.default_tools import Skills
 
 if TYPE_CHECKING:
-    from anthropic.lib.tools import BetaAsyncToolRunner, BetaFunctionToolResultType, BetaToolRunner
+    from anthropic.lib.tools import BetaAsyncToolRunner, BetaToolRunner
     from anthropic.types import Message
     from anthropic.types.beta import (
         BetaImageBlockParam,
@@ -42,7 +41,7 @@ __all__ = ["AnthropicSkills", "SkillRequest"]
 
 
 class SkillRequest(TypedDict):
-    """What skills make of a request; the rest of its parameters are the program's."""
+    """The request parameters set by skills; the program sets the rest."""
 
     system: "list[BetaTextBlockParam]"
     messages: "list[BetaMessageParam]"
@@ -56,7 +55,7 @@ TOOLS_WHILE_RUNNING = "inline-tools-2026-09-15"
 class AnthropicSkills:
     """The skills of one conversation, for `client.messages.create` and `client.beta.messages.tool_runner`.
 
-    A skill with `context: fork` runs in a tool runner of its own beside the one that calls it; `models` says
+    A skill with `context: fork` runs in a separate tool runner; `models` says
     what its `model` is called. In a loop of your own `fork` runs it to its end, with
     `AnthropicSkills.of(forked.conversation)`; without that it is followed in this conversation.
     """
@@ -80,7 +79,7 @@ class AnthropicSkills:
 
     @classmethod
     def of(cls, conversation: Conversation) -> "AnthropicSkills":
-        """The skills of a conversation that is there already."""
+        """Return the skills of an existing conversation."""
         made = cls(conversation.provider, conversation.session)
         made.conversation = conversation
         return made
@@ -92,12 +91,12 @@ class AnthropicSkills:
         prompt: str = "",
         tools: "Iterable[BetaToolParam]" = (),
     ) -> "SkillRequest":
-        """`system`, `messages` and `tools` of the request that the conversation makes, ready to be sent.
+        """Return `system`, `messages` and `tools` of the next request of the conversation.
 
-        `tools` are your own, which stand before ours; those that the gate hides are left out.
+        `tools` are your own, which come before ours; those that the gate hides are omitted.
 
-        Keep `messages` as your history, not what comes back: the text of a skill stands after the message
-        of the user that brought it, and what is near to this request at the end. The prompt cache keeps
+        Keep `messages` as your history, not the result: the text of a skill is placed after the message
+        of the user that loaded it, and the skills near to this request at the end. The prompt cache keeps
         everything before that.
         """
         messages = list(messages)
@@ -106,20 +105,20 @@ class AnthropicSkills:
             "system": _system(prompt, disclosure.instructions),
             "messages": _extended(messages, disclosure),
             "tools": [
-                *(tool for tool in tools if self.conversation.admit(tool["name"]) is not Admission.HIDDEN),
+                *self.conversation.gated(tools, lambda tool: tool["name"]),
                 *(_definition(tool) for tool in disclosure.tools),
             ],
         }
 
     def tools(self) -> "list[BetaToolParam]":
-        """The tools, ready for the field `tools` of a request."""
+        """Return the tools, ready for the field `tools` of a request."""
         return [_definition(tool) for tool in self.conversation.tools()]
 
     async def results(self, message: "Message | BetaMessage") -> "BetaMessageParam | None":
-        """The user message that answers the calls of our tools in `message`, or None when it has none.
+        """Return the user message with the results of our tools called in `message`; None if it calls none.
 
-        Calls of your own tools are left to you: add their results to the same message. What the gate does
-        not admit is answered here, too: calls that have an answer are not for you.
+        Call your own tools yourself and add their results to the same message, except for calls that have a
+        result already: the gate refused them.
         """
         answers: list[BetaToolResultBlockParam] = []
         for block in message.content:
@@ -155,8 +154,7 @@ class AnthropicSkills:
         tools: Iterable[Any] = (),
         **parameters: Any,
     ) -> "BetaToolRunner[Any]":
-        """The SDK's tool runner with the skills of this conversation beside `tools`."""
-        tools = list(tools)
+        """Return the SDK's tool runner with the skills of this conversation beside `tools`."""
 
         def finish(forked: ForkedSkill) -> str:
             return _text(self.of(forked.conversation).runner(client, **beside(forked)).until_done())
@@ -164,11 +162,13 @@ class AnthropicSkills:
         async def run_beside(forked: ForkedSkill) -> str:
             return await asyncio.to_thread(finish, forked)
 
+        tools = list(tools)
         beside = partial(self._beside, prompt=prompt, tools=tools, parameters=parameters)
         self.conversation.fork = self.fork or run_beside
-        request = self.request(messages, prompt=prompt)  # first: what matches brings tools along
-        run = _Run(self.conversation, _BlockingTool, _GatedTool)
-        runner: BetaToolRunner[Any] = run.start(client, request, tools, parameters)
+        request = self.request(messages, prompt=prompt)  # first: matched skills add tools
+        runner: BetaToolRunner[Any] = _Run(self.conversation, _BlockingTool).start(
+            client, request, tools, parameters
+        )
         return runner
 
     def async_runner(
@@ -181,23 +181,24 @@ class AnthropicSkills:
         **parameters: Any,
     ) -> "BetaAsyncToolRunner[Any]":
         """`runner` for the asynchronous client."""
-        tools = list(tools)
 
         async def run_beside(forked: ForkedSkill) -> str:
             within = self.of(forked.conversation)
             return _text(await within.async_runner(client, **beside(forked)).until_done())
 
+        tools = list(tools)
         beside = partial(self._beside, prompt=prompt, tools=tools, parameters=parameters)
         self.conversation.fork = self.fork or run_beside
-        request = self.request(messages, prompt=prompt)  # first: what matches brings tools along
-        run = _Run(self.conversation, _AsyncTool, _GatedAsyncTool)
-        runner: BetaAsyncToolRunner[Any] = run.start(client, request, tools, parameters)
+        request = self.request(messages, prompt=prompt)
+        runner: BetaAsyncToolRunner[Any] = _Run(self.conversation, _AsyncTool).start(
+            client, request, tools, parameters
+        )
         return runner
 
     def _beside(
         self, forked: ForkedSkill, prompt: str, tools: list[Any], parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """What the runner of a forked skill is given; its result is wanted, not its stream."""
+        """Return the parameters for the runner of a forked skill, without streaming."""
         given = {name: value for name, value in parameters.items() if name != "stream"}
         if (model := self.models.get(forked.choice.model or "")) is not None:
             given["model"] = model
@@ -207,64 +208,64 @@ class AnthropicSkills:
 
 
 class _Run:
-    """What the tools of one runner share: the tools it has, and how it gets more."""
+    """Shared state of one runner's tools, to which more can be added."""
 
-    def __init__(self, conversation: Conversation, ours: type["_OfRun"], gated: type["_OfRun"]) -> None:
+    def __init__(self, conversation: Conversation, wrap: type["_RunTool"]) -> None:
         self.conversation = conversation
-        self._ours = ours
-        self._gated = gated
+        self._wrap = wrap
         self._has: set[str] = set()
         self._runner: Any = None
 
     def start(
         self, client: Any, request: SkillRequest, tools: Iterable[Any], parameters: Mapping[str, Any]
     ) -> Any:
-        """The SDK's runner of a request, with the program's own `tools` before ours."""
+        """Return the SDK's runner of a request, with the program's own `tools` before ours."""
         self._runner = client.beta.messages.tool_runner(
             messages=request["messages"],
             system=request["system"],
-            tools=[
-                *(self._gated(self, tool) if self.gates(tool) else tool for tool in self.admitted(tools)),
-                *(self._ours(self, tool) for tool in self.new_tools()),
-            ],
+            tools=[*self._admitted(list(tools)), *(self._wrap(self, tool) for tool in self._new_tools())],
             **_with_beta(parameters, self.conversation),
         )
         return self._runner
 
-    def new_tools(self) -> list[Tool]:
-        """The tools of the conversation that were not there when this was asked before."""
+    def _admitted(self, tools: list[Any]) -> list[Any]:
+        """Return the program's own tools, with the gate before functions; hosted tools are not gated."""
+        if self.conversation.provider.gate is None:
+            return tools
+        functions = [tool for tool in tools if callable(getattr(tool, "call", None))]
+        free = self.conversation.gated(functions)
+        return [
+            self._wrap(self, tool) if tool in free else tool
+            for tool in tools
+            if tool in free or tool not in functions
+        ]
+
+    def _new_tools(self) -> list[Tool]:
+        """Return the tools of the conversation that are new since the last call."""
         new = [tool for tool in self.conversation.tools() if tool.name not in self._has]
         self._has.update(tool.name for tool in new)
         return new
 
-    def admitted(self, tools: Iterable[Any]) -> list[Any]:
-        """The program's own tools without those that are hidden when the run begins."""
-        hidden = Admission.HIDDEN
-        return [
-            tool for tool in tools if not self.gates(tool) or self.conversation.admit(tool.name) is not hidden
-        ]
-
-    def gates(self, tool: object) -> bool:
-        """Whether a tool of the program's own is one that the gate holds: a function, not a hosted tool."""
-        return self.conversation.provider.gate is not None and callable(getattr(tool, "call", None))
-
-    async def refuse(self, tool: str, input: object) -> None:
-        """Raise the answer to a call that the gate does not admit."""
-        refused = await self.conversation.refuse(tool, input if isinstance(input, Mapping) else {})
-        if refused is not None:
-            raise ToolError(refused.text)
-
-    async def call(self, tool: Tool, input: object) -> ToolResult:
-        """Call a tool; what it brings into reach is added to the run."""
-        before = self.conversation.session.active_ids
-        result = await self.conversation.call(tool.name, _object(input))
-        if self.conversation.session.active_ids != before and (new := self.new_tools()):
-            self._runner.add_tools(*(self._ours(self, tool) for tool in new))
-        return result
+    async def answer(self, tool: Any, input: object) -> "str | list[_ResultBlock] | None":
+        """Return the content of a tool's result, adding the tools that the call made available; None for a
+        tool of the program's own that may be called. A failure is raised, from which the runner sets
+        `is_error`."""
+        arguments = input if isinstance(input, Mapping) else None
+        if isinstance(tool, Tool):
+            before = self.conversation.session.active_ids
+            called = str(input) if arguments is None else arguments
+            result: ToolResult | None = await self.conversation.call(tool.name, called)
+            if self.conversation.session.active_ids != before and (new := self._new_tools()):
+                self._runner.add_tools(*(self._wrap(self, each) for each in new))
+        else:
+            result = await self.conversation.refuse(tool.name, arguments or {})
+        if result is not None and result.failed:
+            raise ToolError(result.text)
+        return None if result is None else _content(result)
 
 
-class _OfRun:
-    """A tool that a runner calls: one of ours, or a function of the program's own."""
+class _RunTool:
+    """A tool that a runner calls: one of ours, or a function of the program's own behind the gate."""
 
     def __init__(self, run: _Run, tool: Any) -> None:
         self._run = run
@@ -274,41 +275,27 @@ class _OfRun:
         return _definition(self._tool) if isinstance(self._tool, Tool) else self._tool.to_dict()
 
 
-class _BlockingTool(_OfRun, BetaBuiltinFunctionTool):
-    def call(self, input: object) -> "BetaFunctionToolResultType":
-        return _flagged(run_blocking(self._run.call(self._tool, input)))
-
-
-class _AsyncTool(_OfRun, BetaAsyncBuiltinFunctionTool):
-    async def call(self, input: object) -> "BetaFunctionToolResultType":
-        return _flagged(await self._run.call(self._tool, input))
-
-
-class _GatedTool(_OfRun, BetaBuiltinFunctionTool):
-    """A function of the program's own, behind the gate."""
-
+class _BlockingTool(_RunTool, BetaBuiltinFunctionTool):
     def call(self, input: object) -> Any:
-        run_blocking(self._run.refuse(self.name, input))
-        return self._tool.call(input)
+        answer = run_blocking(self._run.answer(self._tool, input))
+        return self._tool.call(input) if answer is None else answer
 
 
-class _GatedAsyncTool(_OfRun, BetaAsyncBuiltinFunctionTool):
-    """`_GatedTool` for the asynchronous client."""
-
+class _AsyncTool(_RunTool, BetaAsyncBuiltinFunctionTool):
     async def call(self, input: object) -> Any:
-        await self._run.refuse(self.name, input)
-        return await self._tool.call(input)
+        answer = await self._run.answer(self._tool, input)
+        return await self._tool.call(input) if answer is None else answer
 
 
 def _with_beta(parameters: Mapping[str, Any], conversation: Conversation) -> dict[str, Any]:
-    """The parameters of a runner that can be given tools while it runs, where a skill could bring some."""
+    """Return the parameters of a runner that accepts new tools while it runs, if a skill can add any."""
     if not any(skill.toolsets for skill in conversation.provider.manager.list_skills()):
         return dict(parameters)
     return {**parameters, "betas": [*(parameters.get("betas") or ()), TOOLS_WHILE_RUNNING]}
 
 
 def _system(prompt: str, instructions: str) -> "list[BetaTextBlockParam]":
-    """The program's prompt and the list of skills, which is the end of what every request begins with."""
+    """Return the program's prompt followed by the list of skills, the fixed start of every request."""
     blocks: list[BetaTextBlockParam] = [{"type": "text", "text": prompt}] if prompt else []
     if instructions:
         blocks.append({"type": "text", "text": instructions, "cache_control": {"type": "ephemeral"}})
@@ -316,7 +303,7 @@ def _system(prompt: str, instructions: str) -> "list[BetaTextBlockParam]":
 
 
 def _extended(messages: "Sequence[BetaMessageParam]", disclosure: Disclosure) -> "list[BetaMessageParam]":
-    """`messages` with what stands among them as blocks of the user's, and a cache mark before the note."""
+    """Return `messages` with insertions as user blocks, and a cache mark before the note."""
     extended = [_in_blocks(message) for message in messages]
     marked = any("cache_control" in block for message in extended for block in _blocks(message))
     for insertion in disclosure.insertions:
@@ -331,7 +318,7 @@ def _extended(messages: "Sequence[BetaMessageParam]", disclosure: Disclosure) ->
 
 
 def _in_blocks(message: "BetaMessageParam") -> "BetaMessageParam":
-    """A message of the user with a list of its blocks, so that it reads the same in every request."""
+    """Return a user message with a list of blocks, so that it is the same in every request."""
     if message["role"] != "user":
         return message
     content = message["content"]
@@ -340,7 +327,7 @@ def _in_blocks(message: "BetaMessageParam") -> "BetaMessageParam":
 
 
 def _blocks(message: "BetaMessageParam") -> list[Any]:
-    """The blocks of a message of the user."""
+    """Return the blocks of a user message."""
     content = message["content"]
     return content if message["role"] == "user" and isinstance(content, list) else []
 
@@ -355,15 +342,8 @@ def _text(message: "BetaMessage") -> str:
     return "".join(block.text for block in message.content if block.type == "text")
 
 
-def _flagged(result: ToolResult) -> "str | list[_ResultBlock]":
-    """The content of a result; a failure is raised, which is how the runner sets `is_error`."""
-    if result.failed:
-        raise ToolError(result.text)
-    return _content(result)
-
-
 def _content(result: ToolResult) -> "str | list[_ResultBlock]":
-    """The text of a result, and blocks of the files that the model is to look at."""
+    """Return the text of a result and blocks of the files to show to the model."""
     if not result.shown:
         return result.text
     text: BetaTextBlockParam = {"type": "text", "text": result.text}
@@ -379,7 +359,3 @@ def _block(file: ShownFile) -> "_ResultBlock":
 
 def _definition(tool: Tool) -> "BetaToolParam":
     return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
-
-
-def _object(value: object) -> Mapping[str, object] | str:
-    return value if isinstance(value, Mapping) else str(value)

@@ -1,4 +1,4 @@
-"""Ending a blocking run from another thread: Python itself has no way to."""
+"""Cancel a blocking run from another thread, which Python itself cannot do."""
 
 import asyncio
 import threading
@@ -15,14 +15,14 @@ _Call = tuple[asyncio.AbstractEventLoop, "asyncio.Task[object]"]
 
 
 class RunCancelledError(SkillsUseError):
-    """A blocking run was ended from outside."""
+    """A blocking run was cancelled."""
 
 
 class BlockingRun:
-    """One run of a framework's blocking call that another thread can end.
+    """One run of a framework's blocking call that another thread can cancel.
 
     `run.call(agent.invoke, …)` in the thread that waits, `run.cancel()` in any other: a tool of a skill that
-    runs at this moment is ended, a script with all its processes, and the run asks for nothing more.
+    is running is stopped, a script with all its processes, and the run makes no further request.
     """
 
     def __init__(self) -> None:
@@ -48,12 +48,12 @@ class BlockingRun:
             if self._cancelled:
                 raise RunCancelledError("The run was cancelled") from error
             raise
-        if self._cancelled:  # a framework may take the end of a tool for its answer
+        if self._cancelled:  # a framework may treat a cancelled tool as finished
             raise RunCancelledError("The run was cancelled")
         return result
 
     def cancel(self) -> None:
-        """End the calls of tools that are under way, and the run with them."""
+        """Cancel the running calls of tools, and the run with them."""
         with self._lock:
             self._cancelled = True
             for loop, task in self._calls:
@@ -65,15 +65,16 @@ class BlockingRun:
         assert task is not None
         call: _Call = (asyncio.get_running_loop(), task)
         with self._lock:
-            self._go_on()
+            self.refuse_cancelled()
             self._calls.add(call)
         try:
             yield
         finally:
-            with self._lock:  # whoever cancels holds it, so that no loop is closed meanwhile
+            with self._lock:  # held while cancelling, so that the loop is not closed meanwhile
                 self._calls.discard(call)
 
-    def _go_on(self) -> None:
+    def refuse_cancelled(self) -> None:
+        """Raise if the run was cancelled."""
         if self._cancelled:
             raise asyncio.CancelledError("The run was cancelled")
 
@@ -93,7 +94,7 @@ def cancellable_call() -> Iterator[None]:
 
 
 def refuse_cancelled() -> None:
-    """Raise if the blocking run that this belongs to was cancelled: nothing more is asked of a model."""
+    """Raise if the current blocking run was cancelled, so that no further request is made."""
     run = _current.get()
     if run is not None:
-        run._go_on()
+        run.refuse_cancelled()

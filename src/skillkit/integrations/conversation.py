@@ -1,11 +1,12 @@
-"""One conversation with a model: what every integration translates into the words of its framework."""
+"""One conversation with a model, which every integration adapts to its framework."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TypeVar, Unpack
 
 from skillkit.core.authority import Requester, asking_for, current_requester
@@ -33,22 +34,23 @@ from skillkit.integrations.default_tools import Skills, default_provider
 logger = logging.getLogger(__name__)
 
 Arguments = Mapping[str, object] | str | None
-"""Of a tool call: an object, or the JSON text that the model wrote."""
+"""Arguments of a tool call: an object, or the JSON text that the model wrote."""
 
 Wrap = Callable[[ToolSource], ToolSource]
 """Puts wrappers of `skillkit.disclosure.tool_sources`, or of your own, around the tools of a conversation."""
 
 Answer = TypeVar("Answer")
+HostTool = TypeVar("HostTool")
 
 
 @dataclass(frozen=True, slots=True)
 class ForkedSkill:
-    """A skill in use in a conversation that has nothing else in it."""
+    """A skill with `context: fork`, and the new conversation that it runs in."""
 
     skill: SkillMetadata
     conversation: "Conversation"
     request: str
-    """What to say in it."""
+    """The message of the user with which it begins."""
 
     @property
     def choice(self) -> ModelChoice:
@@ -62,17 +64,17 @@ class ForkedSkill:
 
 
 Fork = Callable[[ForkedSkill], Awaitable[str]]
-"""Runs a conversation to its end and returns what it came to."""
+"""Runs a conversation to its end and returns the final answer."""
 
 
 class Conversation:
-    """A provider, the session of one conversation, and who approves what its tools do.
+    """Discloses the skills of a provider to one conversation and calls its tools.
 
-    `approve` is for frameworks that have no way of their own to ask the user; without it, a tool that
-    needs approval is refused. `requester` is on whose behalf the manager's authority is asked; without one
-    of its own it is the conversation of the session. Questions to the user are written into `journal`, the
-    manager's unless given. `fork` runs skills that want a conversation of their own; without it they are
-    followed in this one. With `reads_only` it has no tools that run or change something.
+    `approve` is for frameworks that cannot ask the user themselves; without it, a tool that needs approval
+    is refused. `requester` is passed to the manager's authority; it defaults to the conversation of the
+    session. Questions to the user are written into `journal`, by default the manager's. `fork` runs skills
+    with `context: fork`; without it they are followed in this conversation. With `reads_only` it has no
+    tools that run or change something.
     """
 
     def __init__(
@@ -101,14 +103,20 @@ class Conversation:
         self.among_messages = False
         """Whether the host puts `insertions` among the messages, so that its prompt need not carry them."""
         self.files: list[dict[str, object]] = []
-        """What scripts have made since this object was: name, bytes, media_type, digest, path and uri."""
+        """Files that scripts made: name, bytes, media_type, digest, path and uri."""
         self._fork: Fork | None = None
         if fork is not None:
             self.fork = fork
 
     @property
+    def asks_in_place(self) -> bool:
+        """Whether `approve` is asked and not the framework: a fork runs within a tool, where no framework can
+        interrupt the run."""
+        return bool(self.session.fork_of)
+
+    @property
     def fork(self) -> Fork | None:
-        """What runs skills with `context: fork`; a conversation of such a skill starts no others."""
+        """The function that runs skills with `context: fork`; a forked conversation starts no others."""
         return self._fork
 
     @fork.setter
@@ -117,7 +125,7 @@ class Conversation:
         self.session.starts_forks = self._fork is not None
 
     def disclose(self, messages: Messages = (), **view: Unpack[View]) -> Disclosure:
-        """What to add to the request that `messages` make: instructions, insertions and tools."""
+        """Return the instructions, insertions and tools to add to the request of `messages`."""
         refuse_cancelled()
         with self._asking():
             return self._with_tools(self.provider.disclose(messages, self.session, **view))
@@ -132,7 +140,7 @@ class Conversation:
     ) -> Disclosure:
         """`adisclose` for frameworks that ask for the tools and for the instructions of one request.
 
-        `request` says which one it is: the second question about the same is answered with the same.
+        `request` identifies the request: the second call for the same one returns the cached result.
         """
         known = self._disclosed
         if known is not None and known[0] == request:
@@ -142,21 +150,21 @@ class Conversation:
         return disclosure
 
     def take_disclosed(self) -> Disclosure | None:
-        """What `adisclose_once` returned last, for `insertions`; it is asked for once."""
+        """Return the latest result of `adisclose_once`, for `insertions`, and forget it."""
         known, self._disclosed = self._disclosed, None
         return None if known is None else known[1]
 
     def disclosed_note(self) -> str:
-        """The note of what `adisclose_once` returned last, for `insertions`."""
+        """Return the note of the latest result of `adisclose_once`, for `insertions`."""
         disclosed = self.take_disclosed()
         return "" if disclosed is None else disclosed.note
 
     async def insertions(
         self, messages: Messages, note: str = "", *, elsewhere: bool = False
     ) -> tuple[Insertion, ...]:
-        """What stands among `messages`, another view of the conversation than the one that was disclosed for.
+        """Return the insertions for `messages`, another view of the conversation than `disclose` was given.
 
-        Without `elsewhere` it is all that the model will see. `note` is that of the disclosure.
+        Without `elsewhere`, the model will see only `messages`. `note` is that of the disclosure.
         """
         refuse_cancelled()
         if not (note or self.session.active):
@@ -170,48 +178,67 @@ class Conversation:
         return asking_for(self._asks_for())
 
     def _asks_for(self) -> Requester:
-        """On whose behalf something is asked; unless that is said, it is the conversation of the session."""
+        """Return the requester for the authority: by default the conversation of the session."""
         outer = current_requester()
         if self.requester is None and outer != Requester():
             return outer
         given = self.requester or Requester()
         return given if given.conversation else replace(given, conversation=self.session.id)
 
-    # Tools of the host's own
+    # The host's own tools
 
     def admit(self, tool: str) -> Admission:
-        """Whether a tool of the host's own is free at this moment, asks first, or is hidden."""
+        """Return whether one of the host's own tools is allowed, needs approval, or is hidden."""
         return self.provider.admit(tool, self.session)
 
-    async def refuse(self, tool: str, arguments: Mapping[str, object]) -> ToolResult | None:
-        """What to answer instead of calling a tool of the host's own; None when it may be called.
+    def gated(
+        self,
+        tools: Iterable[HostTool],
+        name: Callable[[HostTool], str] = attrgetter("name"),
+        asking: Callable[[HostTool], HostTool | None] | None = None,
+    ) -> list[HostTool]:
+        """Return the host's own tools after the gate, without hidden ones.
 
-        For programs that have no other way to ask: `approve` is asked.
+        `asking` returns a tool for which the framework asks the user, or None where it cannot. Without it,
+        such a tool stays as it is and `refuse` decides about each call.
+        """
+        kept = []
+        for tool in tools:
+            admission = self.admit(name(tool))
+            gated: HostTool | None = tool
+            if admission is Admission.ASKS and asking is not None:
+                gated = None if self.asks_in_place else asking(tool)
+            if gated is not None and admission is not Admission.HIDDEN:
+                kept.append(gated)
+        return kept
+
+    async def refuse(
+        self, tool: str, arguments: Mapping[str, object], *, approved: bool = False
+    ) -> ToolResult | None:
+        """Return the result instead of a call of one of the host's own tools; None if it may be called.
+
+        `approve` is asked, unless `approved` says that the framework has asked the user already.
         """
         admission = self.admit(tool)
-        if admission is Admission.FREE:
-            return None
         if admission is Admission.HIDDEN:
-            return self.outside(tool)
+            return outside(tool, self.session)
+        if admission is Admission.FREE or (approved and not self.asks_in_place):
+            return None
         call = Tool(tool, "", {"type": "object", "additionalProperties": True}, _answer_nothing, asks=True)
         answer = await self._tools.approved(call, self.session).call(arguments)
         return answer if answer.failed else None
 
-    def outside(self, tool: str) -> ToolResult:
-        """The answer to a call of a tool that is hidden while the skills in use are."""
-        return outside(tool, self.session)
-
     # Skills and their tools
 
     def pin(self, skill: str, arguments: str = "") -> None:
-        """Put a skill into use for the whole conversation; raises SkillRefusedError if it may not be."""
+        """Activate a skill for the whole conversation; raises SkillRefusedError if it is refused."""
         with self._asking():
             self.provider.pin(skill, self.session, arguments)
 
     def tools(self) -> tuple[Tool, ...]:
-        """The neutral tools as they are at this moment."""
+        """Return the current neutral tools."""
         with self._asking():
-            return self._tools.tools(self.session)
+            return self._shown(self._tools.tools(self.session))
 
     async def atools(self) -> tuple[Tool, ...]:
         """`tools` without blocking the event loop."""
@@ -219,17 +246,18 @@ class Conversation:
             return await asyncio.to_thread(self.tools)
 
     def tool(self, name: str) -> Tool | None:
-        """One of the tools by its name, found without making the others."""
+        """Return one tool by its name, without creating the others."""
         with self._asking():
-            return self._tools.tool(name, self.session)
+            found = self._tools.tool(name, self.session)
+        return None if found is None else self._shown([found])[0]
 
     async def call(self, name: str, arguments: Arguments = None, *, approved: bool = False) -> ToolResult:
-        """What a tool answers; everything that goes wrong is an answer too.
+        """Call a tool and return its result; every error is a result too.
 
-        `approved` says that the framework has asked the user already.
+        `approved` says that the framework has asked the user already, which none does in a fork.
         """
         with self._asking(), cancellable_call():
-            return await self._call(name, arguments, approved=approved)
+            return await self._call(name, arguments, approved=approved and not self.asks_in_place)
 
     async def _call(self, name: str, arguments: Arguments, *, approved: bool) -> ToolResult:
         try:
@@ -237,7 +265,7 @@ class Conversation:
                 tool = self._tools.tool(name, self.session)
             else:
                 tool = await asyncio.to_thread(self._tools.tool, name, self.session)
-        except Exception as error:  # of the program's own sources, wrappers and policies
+        except Exception as error:  # from the program's own sources, wrappers and policies
             logger.exception("The tool %s cannot be found", name[:80])
             return ToolResult.failure(name, "execution_failed", f"{type(error).__name__}: {error}")
         if tool is None:
@@ -256,11 +284,11 @@ class Conversation:
 
     @property
     def model_choice(self) -> ModelChoice:
-        """The model and effort that the skills of this turn ask for."""
+        """The model and effort requested by the skills of this turn."""
         return self.provider.model_choice(self.session)
 
     def _forked_result(self, name: str, arguments: str) -> Awaitable[ToolResult] | None:
-        """The result of a skill that runs as a conversation of its own."""
+        """Return the result of a skill that runs as a fork; None for any other."""
         skill = self.provider.manager.find_skill(name)
         if self._fork is None or skill is None or not skill.runs_alone:
             return None
@@ -314,9 +342,15 @@ class Conversation:
         )
 
     def _with_tools(self, disclosure: Disclosure) -> Disclosure:
-        """The disclosure with its tools as this conversation has them, without making them again."""
+        """Return the disclosure with this conversation's tools, without creating them again."""
         tools = self._wrapped(FixedTools(disclosure.tools)).tools(self.session)
-        return replace(disclosure, tools=tools)
+        return replace(disclosure, tools=self._shown(tools))
+
+    def _shown(self, tools: Iterable[Tool]) -> tuple[Tool, ...]:
+        """Return the tools as the framework sees them: none asks for approval if `call` does."""
+        if not self.asks_in_place:
+            return tuple(tools)
+        return tuple(replace(tool, asks=False) for tool in tools)
 
 
 async def _answer_nothing(**arguments: object) -> ToolResult:
@@ -324,7 +358,7 @@ async def _answer_nothing(**arguments: object) -> ToolResult:
 
 
 def run_blocking(coroutine: Coroutine[object, object, Answer]) -> Answer:
-    """The answer of `coroutine`, also where an event loop is running already."""
+    """Run `coroutine` and return its result, even inside a running event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

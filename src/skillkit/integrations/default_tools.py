@@ -1,4 +1,4 @@
-"""The tools that a manager's skills have unless a program says otherwise, and the provider with them."""
+"""The default tools of a manager's skills, and the provider with them."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ from skillkit.disclosure.tool_sources import JoinedTools
 from skillkit.disclosure.tools import ToolSource
 from skillkit.scripts import ScriptTools
 from skillkit.scripts.catalogue import find_scripts
-from skillkit.toolsets import ActiveToolsets, ToolsetError, ToolsetLoader
+from skillkit.toolsets import ActiveToolsets, PythonSkills, ToolsetError, ToolsetLoader
 
 _sharing = Lock()
 
@@ -51,18 +51,23 @@ class AddedTools:
 
 
 Paths = str | Path | Sequence[str | Path]
-Skills = SkillManager | SkillContextProvider | Paths
-"""What an integration is made from: a folder of skills or several, a manager, or a provider."""
+Skills = SkillManager | SkillContextProvider | PythonSkills | Paths
+"""What an integration is made from: folders of skills, skills in Python, a manager, or a provider."""
 
 
-def manager_of(skills: SkillManager | Paths) -> SkillManager:
-    """Return the manager, or one that searches the folders that are named and no others."""
+def manager_of(skills: SkillManager | PythonSkills | Paths) -> SkillManager:
+    """Return the manager, or a new one with the given folders only."""
+    if isinstance(skills, PythonSkills):
+        manager = SkillManager(only=())
+        skills.attach(manager)
+        return manager
     return skills if isinstance(skills, SkillManager) else SkillManager(only=skills)
 
 
 def default_provider(skills: Skills, scripts: ScriptTools | None = None) -> SkillContextProvider:
-    """Everything that skillkit discloses: catalogue, skills, scripts in the sandbox, and the toolsets of
-    active skills; the manager's authority decides which.
+    """Return a provider of the catalogue, skills, sandboxed scripts and toolsets of active skills.
+
+    The manager's authority decides which of them are offered.
 
     All conversations of a manager share one provider, and with it the index, unless they differ in scripts.
     A provider of the program's own is taken as it is; of folders a manager is made.
@@ -84,7 +89,7 @@ def default_sources(
     scripts: ScriptTools,
     on_error: Callable[[ToolsetError | str], object] | None = None,
 ) -> list[ToolSource]:
-    """The scripts of all skills and the toolsets of active ones; `on_error` gets what cannot be loaded."""
+    """Return the script tools and the toolsets of active skills; `on_error` gets load errors."""
     toolsets = ActiveToolsets(ToolsetLoader(manager), on_error)
     return [ScriptSource(scripts, manager), toolsets, AddedTools(manager)]
 

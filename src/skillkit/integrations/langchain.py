@@ -34,11 +34,10 @@ except ImportError as error:
 from skillkit.core.authority import Requester
 from skillkit.core.manager import SkillManager
 from skillkit.disclosure import Disclosure, Insertion, SkillSession, ToolResult, with_insertions
-from skillkit.disclosure.disclosed import ModelChoice
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_result import ShownFile
 from skillkit.disclosure.tool_sources import Approve, Asks
-from skillkit.integrations.conversation import Conversation, ForkedSkill
+from skillkit.integrations.conversation import Conversation, ForkedSkill, run_blocking
 from skillkit.integrations.default_tools import Paths, Skills, default_provider, manager_of
 
 RequesterOf = Callable[[Any], Requester]
@@ -47,7 +46,7 @@ __all__ = ["SkillInput", "SkillsMiddleware", "SkillsState", "create_langchain_to
 
 
 class SkillsState(AgentState[Any]):
-    """What is kept beside the messages: the session as data, and as an object while a run lasts."""
+    """State next to the messages: the session as data, and as an object during a run."""
 
     skill_session: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
     live_skill_session: NotRequired[Annotated[SkillSession, UntrackedValue, PrivateStateAttr]]
@@ -56,12 +55,12 @@ class SkillsState(AgentState[Any]):
 class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
     """Gives an agent the skills: instructions and tools for each model call, memory in the agent's state.
 
-    Calls of tools that act on the world are reviewed as with HumanInTheLoopMiddleware: the run is
+    Calls of tools with side effects are reviewed as with HumanInTheLoopMiddleware: the run is
     interrupted until a person has approved or rejected them, which needs a checkpointer.
 
-    A skill with `context: fork` runs as an agent of its own, in which `approve` is asked instead. `models`
-    says which model is meant by the `model` of a skill, and `effort_settings` makes settings of the model
-    of its `effort`; without them these are the program's.
+    A skill with `context: fork` runs as a separate agent, in which `approve` is asked instead. `models`
+    maps the `model` of a skill to a model, and `effort_settings` maps its `effort` to model settings;
+    without them the program's own apply.
     """
 
     state_schema = SkillsState
@@ -76,7 +75,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         effort_settings: Callable[[str], Mapping[str, Any]] | None = None,
         requester: RequesterOf | None = None,
     ) -> None:
-        """`requester` tells by a run's runtime, whose `context` is yours, for whom the authority is asked."""
+        """`requester` gets a run's runtime, whose `context` is yours, and returns the requester to check."""
         super().__init__()
         self.approve = approve
         self.models = models or {}
@@ -86,26 +85,17 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         self.asks = asks
         self.requester = requester
 
-    # Memory
+    # Memory: the framework calls these in asynchronous runs too
 
     def before_agent(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any]:
         return {"live_skill_session": _restored(state)}
-
-    async def abefore_agent(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any]:
-        return self.before_agent(state, runtime)
 
     def before_model(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any]:
         session = _session(state)
         return {"live_skill_session": session, "skill_session": session.to_data()}
 
-    async def abefore_model(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any]:
-        return self.before_model(state, runtime)
-
     def after_agent(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any]:
         return {"skill_session": _session(state).to_data()}
-
-    async def aafter_agent(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any]:
-        return self.after_agent(state, runtime)
 
     # What the model sees
 
@@ -114,7 +104,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
     ) -> ModelResponse[Any]:
         conversation = self._conversation(request.state, request.runtime)
         disclosure = conversation.disclose(request.messages, whole_history=True)
-        return handler(self._chosen(_extended(request, disclosure, conversation), conversation, request))
+        return handler(self._extended(request, disclosure, conversation))
 
     async def awrap_model_call(
         self,
@@ -123,38 +113,30 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
     ) -> ModelResponse[Any]:
         conversation = self._conversation(request.state, request.runtime)
         disclosure = await conversation.adisclose(request.messages, whole_history=True)
-        return await handler(
-            self._chosen(_extended(request, disclosure, conversation), conversation, request)
-        )
+        return await handler(self._extended(request, disclosure, conversation))
 
-    def _chosen(
-        self, extended: ModelRequest[Any], conversation: Conversation, request: ModelRequest[Any]
+    def _extended(
+        self, request: ModelRequest[Any], disclosure: Disclosure, conversation: Conversation
     ) -> ModelRequest[Any]:
-        """The request with the model and the effort that the skills of this turn ask for."""
+        """Return the request with the disclosure, and the model and effort that the skills ask for."""
         self._requests[conversation.session] = request
         choice = conversation.model_choice
-        return extended.override(
-            model=self.models.get(choice.model or "", extended.model),
-            model_settings={**extended.model_settings, **self._effort(choice)},
+        effort: Mapping[str, Any] = {}
+        if choice.effort is not None and self.effort_settings is not None:
+            effort = self.effort_settings(choice.effort)
+        ours: list[Any] = [{"type": "function", "function": tool.definition} for tool in disclosure.tools]
+        return request.override(
+            system_message=_system_message(request.system_message, disclosure.instructions),
+            messages=with_insertions(request.messages, disclosure.insertions, _as_message),
+            tools=[*conversation.gated(request.tools, _name), *ours],
+            model=self.models.get(choice.model or "", request.model),
+            model_settings={**request.model_settings, **effort},
         )
-
-    def _effort(self, choice: ModelChoice) -> Mapping[str, Any]:
-        if choice.effort is None or self.effort_settings is None:
-            return {}
-        return self.effort_settings(choice.effort)
 
     # What the model calls
 
     def after_model(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        return self._review(state, runtime).after_model(state, runtime)
-
-    async def aafter_model(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        return await self._review(state, runtime).aafter_model(state, runtime)
-
-    def _review(
-        self, state: SkillsState, runtime: Runtime[Any]
-    ) -> HumanInTheLoopMiddleware[SkillsState, Any, Any]:
-        """The framework's own review, of those calls in the latest message whose tools ask."""
+        """Let the framework review the calls in the latest message whose tools need approval."""
         conversation = self._conversation(state, runtime)
         called = {
             call["name"]
@@ -163,33 +145,33 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
             for call in message.tool_calls
         }
         asking = [name for name in called if _asks(conversation, name)]
-        return HumanInTheLoopMiddleware[SkillsState, Any, Any](
+        review = HumanInTheLoopMiddleware[SkillsState, Any, Any](
             {name: {"allowed_decisions": ["approve", "reject"]} for name in asking}
         )
+        return review.after_model(state, runtime)
 
     def wrap_tool_call(
         self,
         request: ToolCallRequest,
         handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]],
     ) -> ToolMessage | Command[Any]:
-        conversation = self._conversation(request.state, request.runtime)
-        name, arguments = request.tool_call["name"], request.tool_call["args"]
-        if request.tool is not None or conversation.tool(name) is None:
-            return _outside(request, conversation) or handler(request)
-        result = conversation.call_blocking(name, arguments, approved=True)
-        return _message(request, result)
+        return run_blocking(self._answer(request)) or handler(request)
 
     async def awrap_tool_call(
         self,
         request: ToolCallRequest,
         handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
     ) -> ToolMessage | Command[Any]:
+        return await self._answer(request) or await handler(request)
+
+    async def _answer(self, request: ToolCallRequest) -> ToolMessage | None:
+        """Call a skill tool, or refuse one of the agent's own; None if the agent may call it."""
         conversation = self._conversation(request.state, request.runtime)
         name, arguments = request.tool_call["name"], request.tool_call["args"]
-        if request.tool is not None or conversation.tool(name) is None:
-            return _outside(request, conversation) or await handler(request)
-        result = await conversation.call(name, arguments, approved=True)
-        return _message(request, result)
+        if request.tool is None and conversation.tool(name) is not None:
+            return _message(request, await conversation.call(name, arguments, approved=True))
+        refused = await conversation.refuse(name, arguments, approved=True)
+        return None if refused is None else _message(request, refused)
 
     def _conversation(self, state: Any, runtime: Any) -> Conversation:
         session = _session(state)
@@ -203,10 +185,10 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         )
 
     async def _fork(self, session: SkillSession, forked: ForkedSkill) -> str:
-        """Run a skill as an agent of its own, with the model and the tools of the latest request."""
+        """Run a skill as a separate agent, with the model and the tools of the latest request."""
         request = self._requests[session]
         beside = create_agent(
-            self.models.get(forked.choice.model or "", request.model),
+            request.model,
             tools=[] if forked.reads_only else request.tools,
             system_prompt=request.system_message,
             middleware=[_ForkedMiddleware(self, forked)],
@@ -216,47 +198,23 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         return str(result["messages"][-1].text)
 
 
-class _ForkedMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
-    """The one conversation of a forked skill; what asks is asked about by `approve`, in place."""
+class _ForkedMiddleware(SkillsMiddleware):
+    """The one conversation of a forked skill."""
 
     def __init__(self, outer: SkillsMiddleware, forked: ForkedSkill) -> None:
-        super().__init__()
-        self.conversation = forked.conversation
-        self.settings = outer._effort(forked.choice)
+        super().__init__(outer.provider, models=outer.models, effort_settings=outer.effort_settings)
+        self._forked = forked.conversation
 
-    async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> ModelResponse[Any]:
-        disclosure = await self.conversation.adisclose(request.messages, whole_history=True)
-        settings = {**request.model_settings, **self.settings}
-        extended = _extended(request, disclosure, self.conversation)
-        return await handler(extended.override(model_settings=settings))
-
-    async def awrap_tool_call(
-        self,
-        request: ToolCallRequest,
-        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
-    ) -> ToolMessage | Command[Any]:
-        name, arguments = request.tool_call["name"], request.tool_call["args"]
-        if request.tool is not None or self.conversation.tool(name) is None:
-            refused = await self.conversation.refuse(name, arguments)
-            return await handler(request) if refused is None else _message(request, refused)
-        return _message(request, await self.conversation.call(name, arguments))
+    def _conversation(self, state: Any, runtime: Any) -> Conversation:
+        return self._forked
 
 
 def _asks(conversation: Conversation, name: str) -> bool:
-    """Whether the user is asked about a call: of a tool of a skill, or of the agent's own by the gate."""
+    """Return whether a call needs approval: of a skill tool, or of the agent's own by the gate."""
     tool = conversation.tool(name)
-    return conversation.admit(name) is Admission.ASKS if tool is None else tool.asks
-
-
-def _outside(request: ToolCallRequest, conversation: Conversation) -> ToolMessage | None:
-    """The answer to a call of one of the agent's own tools that the gate hides."""
-    name = request.tool_call["name"]
-    hidden = conversation.admit(name) is Admission.HIDDEN
-    return _message(request, conversation.outside(name)) if hidden else None
+    if tool is not None:
+        return tool.asks
+    return conversation.admit(name) is Admission.ASKS and not conversation.asks_in_place
 
 
 def _message(request: ToolCallRequest, result: ToolResult) -> ToolMessage:
@@ -270,7 +228,7 @@ def _message(request: ToolCallRequest, result: ToolResult) -> ToolMessage:
 
 
 def _content(result: ToolResult) -> str | list[str | dict[Any, Any]]:
-    """The text of a result, and LangChain's standard blocks of the files that the model is to look at."""
+    """Return the text of a result and standard blocks of the files to show to the model."""
     if not result.shown:
         return result.text
     return [{"type": "text", "text": result.text}, *(_block(file) for file in result.shown)]
@@ -293,18 +251,6 @@ def _restored(state: SkillsState) -> SkillSession:
     return SkillSession.from_data(data) if data else SkillSession()
 
 
-def _extended(
-    request: ModelRequest[Any], disclosure: Disclosure, conversation: Conversation
-) -> ModelRequest[Any]:
-    own = [tool for tool in request.tools if conversation.admit(_name(tool)) is not Admission.HIDDEN]
-    definitions: list[Any] = [{"type": "function", "function": tool.definition} for tool in disclosure.tools]
-    return request.override(
-        system_message=_system_message(request.system_message, disclosure.instructions),
-        messages=with_insertions(request.messages, disclosure.insertions, _as_message),
-        tools=[*own, *definitions],
-    )
-
-
 def _name(tool: Any) -> str:
     if not isinstance(tool, dict):
         return str(tool.name)
@@ -316,7 +262,7 @@ def _as_message(insertion: Insertion) -> HumanMessage:
 
 
 def _system_message(own: SystemMessage | None, text: str) -> SystemMessage | None:
-    """The program's own message with ours after it; content blocks stay blocks, with their cache marks."""
+    """Append our text to the program's system message; content blocks keep their cache marks."""
     if not text:
         return own
     if own is not None and isinstance(own.content, list):
@@ -333,7 +279,7 @@ class SkillInput(BaseModel):
 
 
 def create_langchain_tools(manager: SkillManager | Paths) -> list[StructuredTool]:
-    """A tool for each skill that a model may be offered; calling it gives the skill's instructions."""
+    """Return a tool for each skill that a model may be offered; calling it gives the skill's instructions."""
     if not isinstance(manager, SkillManager):
         manager = manager_of(manager)
         manager.discover()

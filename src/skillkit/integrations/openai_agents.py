@@ -40,7 +40,6 @@ except ImportError as error:
     ) from error
 
 from skillkit.disclosure import Disclosure, Insertion, Tool, with_insertions
-from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_result import ShownFile
 from skillkit.integrations.conversation import Conversation, Fork, ForkedSkill
 from skillkit.integrations.default_tools import Skills
@@ -73,7 +72,7 @@ def skill_input_filter(
 
 
 def _mark(conversation: Conversation | ConversationOf) -> None:
-    """Say that the texts stand among the messages; of one that a run names, its first request says so."""
+    """Record that insertions are among the messages; for a run's own conversation, on its first request."""
     if isinstance(conversation, Conversation):
         conversation.among_messages = True
 
@@ -103,7 +102,7 @@ class SkillAgent(Agent[TContext]):
     that the prompt is the same in every request. A program that calls `Runner` itself does the same with
     `RunConfig(call_model_input_filter=skill_input_filter(conversation))`.
 
-    A skill with `context: fork` runs as an agent of its own, with the model that `skill_models` names for
+    A skill with `context: fork` runs as a separate agent, with the model that `skill_models` names for
     the skill's `model`, and its `effort` where `takes_effort` says that the model knows what that is; what
     needs approval in it is asked about by the `approve` of the conversation.
     """
@@ -131,7 +130,7 @@ class SkillAgent(Agent[TContext]):
         return Runner.run_streamed(self, input, **self._options(options))
 
     def _options(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The options of a run, its own input filter before ours."""
+        """Return the options of a run, with its own input filter before ours."""
         conversation = self.conversation
         if conversation is None:
             return options
@@ -162,10 +161,10 @@ class SkillAgent(Agent[TContext]):
         if self.conversation is None:
             return tools
         conversation = self._conversation(self.conversation, run_context)
-        # The SDK asks for the tools before the prompt, and what matches brings tools along.
+        # The SDK asks for the tools before the prompt, and matched skills add tools.
         disclosure = await _disclosed(conversation, run_context)
-        tools = [gated for tool in tools if (gated := _gated(tool, conversation)) is not None]
-        return [*tools, *(_function_tool(conversation, tool) for tool in disclosure.tools)]
+        ours = (_function_tool(conversation, tool) for tool in disclosure.tools)
+        return [*conversation.gated(tools, asking=_asking), *ours]
 
     def _conversation(
         self, given: Conversation | ConversationOf, context: RunContextWrapper[TContext]
@@ -181,7 +180,7 @@ class SkillAgent(Agent[TContext]):
             if choice.effort is not None and self.takes_effort:
                 effort = cast("ReasoningEffort", "xhigh" if choice.effort == "max" else choice.effort)
                 settings = settings.resolve(ModelSettings(reasoning=Reasoning(effort=effort)))
-            beside = _ForkAgent[TContext](
+            beside = SkillAgent[TContext](
                 name=within.session.fork_of,
                 instructions=self.instructions,
                 model=self.skill_models.get(choice.model or "", self.model),
@@ -197,26 +196,8 @@ class SkillAgent(Agent[TContext]):
         return run
 
 
-@dataclass
-class _ForkAgent(SkillAgent[TContext]):
-    """The agent of a forked skill: an interruption within a tool cannot be resumed, so `approve` is asked."""
-
-    def _conversation(
-        self, given: Conversation | ConversationOf, context: RunContextWrapper[TContext]
-    ) -> Conversation:
-        return _conversation(given, context.context)
-
-    async def get_all_tools(self, run_context: RunContextWrapper[TContext]) -> list[SdkTool]:
-        own = await Agent.get_all_tools(self, run_context)
-        assert isinstance(self.conversation, Conversation)
-        disclosure = await _disclosed(self.conversation, run_context)
-        asked = self.conversation
-        own = [tool for tool in own if asked.admit(tool.name) is Admission.FREE]  # nobody could be asked
-        return [*own, *(_function_tool(asked, tool, asked_by_sdk=False) for tool in disclosure.tools)]
-
-
 def add_skills(agent: Agent[TContext], conversation: Conversation | ConversationOf) -> SkillAgent[TContext]:
-    """A SkillAgent with everything that `agent` has."""
+    """Return a SkillAgent with all settings of `agent`."""
     own = {each.name: getattr(agent, each.name) for each in fields(agent)}
     return SkillAgent(**{**own, "conversation": conversation})
 
@@ -226,49 +207,43 @@ def _conversation(given: Conversation | ConversationOf, context: object) -> Conv
 
 
 async def _disclosed(conversation: Conversation, context: RunContextWrapper[Any]) -> Disclosure:
-    """What a request is given; the SDK shows all that the model will see in the first request of a run."""
+    """Disclose for a request; the SDK passes all messages only in the first request of a run."""
     seen, requests = context.turn_input, context.usage.requests
     return await conversation.adisclose_once(
-        (_Same(seen), requests),
+        (_SameObject(seen), requests),
         seen,
         whole_history=bool(seen) and requests == 0 and not conversation.among_messages,
         elsewhere=conversation.among_messages,
     )
 
 
-def _gated(tool: SdkTool, conversation: Conversation) -> SdkTool | None:
-    """A tool of the agent's own as the gate leaves it; one that cannot ask is hidden where it should."""
-    match conversation.admit(tool.name):
-        case Admission.FREE:
-            return tool
-        case Admission.ASKS if isinstance(tool, FunctionTool):
-            return replace(tool, needs_approval=True)
-        case _:
-            return None
+def _asking(tool: SdkTool) -> SdkTool | None:
+    """Return one of the agent's own tools with approval; None for a hosted tool, which cannot ask."""
+    return replace(tool, needs_approval=True) if isinstance(tool, FunctionTool) else None
 
 
 def _as_item(insertion: Insertion) -> TResponseInputItem:
     return {"role": "user", "content": insertion.text}
 
 
-class _Same:
-    """Equal to itself and to what holds the very same object."""
+class _SameObject:
+    """Compares equal if it holds the same object."""
 
     def __init__(self, held: object) -> None:
         self.held = held
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.held is self.held
+        return isinstance(other, _SameObject) and other.held is self.held
 
     __hash__ = None  # type: ignore[assignment]
 
 
-def _function_tool(conversation: Conversation, tool: Tool, *, asked_by_sdk: bool = True) -> FunctionTool:
+def _function_tool(conversation: Conversation, tool: Tool) -> FunctionTool:
     async def invoke(context: ToolContext[Any], arguments: str) -> str | list[ValidToolOutputPydanticModels]:
-        # Where the SDK asks, it has done so before it comes here.
-        result = await conversation.call(tool.name, arguments, approved=asked_by_sdk)
+        # If the SDK asks for approval, it has done so before this call.
+        result = await conversation.call(tool.name, arguments, approved=True)
         if result.failed and (span := get_current_span()) is not None:
-            # Its messages have no flag for a failure; the span of the call is what says so.
+            # Its messages have no flag for a failure; the span of the call records it.
             span.set_error(SpanError(message="The tool failed", data={"tool": tool.name}))
         if not result.shown:
             return result.text
@@ -280,7 +255,7 @@ def _function_tool(conversation: Conversation, tool: Tool, *, asked_by_sdk: bool
         params_json_schema=dict(tool.parameters),
         on_invoke_tool=invoke,
         strict_json_schema=False,
-        needs_approval=tool.asks and asked_by_sdk,
+        needs_approval=tool.asks,
     )
 
 

@@ -1,14 +1,13 @@
-"""Skills for any client at all: tools as JSON-schema dictionaries, calls by name."""
+"""Skills for any client: tools as JSON-schema dictionaries, calls by name."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict
 
 from skillkit.core.authority import Requester
 from skillkit.core.text import one_line
 from skillkit.disclosure import Insertion, SkillSession, ToolResult, notes, with_insertions
 from skillkit.disclosure.fence import defanged
 from skillkit.disclosure.messages import Messages
-from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_result import ShownFile
 from skillkit.disclosure.tool_sources import Approve, Asks
 from skillkit.integrations.conversation import Arguments, Conversation, Fork
@@ -22,6 +21,13 @@ class SDKObject(Protocol):
 
 
 Given = Mapping[str, object] | SDKObject
+
+
+class ChatRequest(TypedDict):
+    """The request parameters set by skills; the program sets the rest."""
+
+    messages: list[Any]
+    tools: list[Any]
 
 
 class SkillTools:
@@ -48,44 +54,42 @@ class SkillTools:
 
     @classmethod
     def of(cls, conversation: Conversation) -> "SkillTools":
-        """The tools of a conversation that is there already."""
+        """Return the tools of an existing conversation."""
         made = cls(conversation.provider, conversation.session)
         made.conversation = conversation
         return made
 
-    def request(
-        self, messages: Sequence[Given], tools: Sequence[Mapping[str, object]] = ()
-    ) -> dict[str, Any]:
-        """`messages` and `tools` of the request that the conversation makes, ready to be sent.
+    def request(self, messages: Sequence[Given], tools: Sequence[Mapping[str, object]] = ()) -> ChatRequest:
+        """Return `messages` and `tools` of the next request of the conversation.
 
-        Messages are dictionaries or the SDK's own objects. `tools` are your own, which stand before ours;
+        Messages are dictionaries or the SDK's own objects. `tools` are your own, which come before ours;
         those that the gate hides are left out.
 
-        Keep `messages` as your history, not what comes back: the list of skills stands in its system
-        message, the text of a skill after the message of the user that brought it, and what is near to
-        this request at the end.
+        Keep `messages` as your history, not the result: the list of skills is in its system message, the
+        text of a skill after the message of the user that loaded it, and the skills near to this request
+        at the end.
         """
         history = [_as_mapping(message) for message in messages]
         disclosure = self.conversation.disclose(history, whole_history=True)
         extended = with_insertions(history, disclosure.insertions, _as_message)
-        own = [tool for tool in tools if self.conversation.admit(_name(tool)) is not Admission.HIDDEN]
+        own = self.conversation.gated(tools, _name)
         return {"messages": _with_system(extended, disclosure.instructions), "tools": [*own, *self.tools()]}
 
     def instructions(self, messages: Messages = ()) -> str:
-        """All that is said about skills in one text, for a program that can set nothing but a system prompt.
+        """Return instructions and insertions as one text, for a program that can set only a system prompt.
 
-        It is another text for each request, which no prompt cache keeps: prefer `request`. A list is
-        taken for all that the model will see, a string is only what the user said last.
+        The text changes with each request, so that no prompt cache keeps it: prefer `request`. A list of
+        messages is the whole history, a string the latest message of the user.
         """
         whole = not isinstance(messages, str) and bool(messages)
         return self.conversation.disclose(messages, whole_history=whole).everything
 
-    def tools(self) -> list[dict[str, object]]:
-        """The tools, ready for the field `tools` of a request."""
+    def tools(self) -> list[dict[str, Any]]:
+        """Return the tools, ready for the field `tools` of a request."""
         return [{"type": "function", "function": tool.definition} for tool in self.conversation.tools()]
 
     async def call(self, name: str, arguments: Arguments = None) -> str:
-        """What the tool answers, as the content of a message with the role `tool`."""
+        """Call a tool and return the content of a message with the role `tool`."""
         return (await self.result(name, arguments)).text
 
     def call_blocking(self, name: str, arguments: Arguments = None) -> str:
@@ -93,16 +97,16 @@ class SkillTools:
         return self.conversation.call_blocking(name, arguments).text
 
     async def result(self, name: str, arguments: Arguments = None) -> ToolResult:
-        """What the tool answers, with whether it failed."""
+        """Call a tool and return its result, which says whether it failed."""
         return await self.conversation.call(name, arguments)
 
     async def refuse(self, name: str, arguments: Arguments = None) -> ToolResult | None:
-        """What to answer instead of calling a tool of your own; None when it may be called."""
+        """Return the result instead of a call of one of your own tools; None if it may be called."""
         given = arguments if isinstance(arguments, Mapping) else {"arguments": arguments or ""}
         return await self.conversation.refuse(name, given)
 
     async def answer(self, tool_call: Given) -> dict[str, Any]:
-        """The message that answers one entry of `tool_calls` of a model's reply."""
+        """Call the tool of one entry of `tool_calls` and return the message that answers it."""
         name, arguments, call_id = _parts_of_call(tool_call)
         return _tool_message(call_id, await self.call(name, arguments))
 
@@ -112,10 +116,10 @@ class SkillTools:
         return _tool_message(call_id, self.call_blocking(name, arguments))
 
     def show(self, results: Sequence[ToolResult]) -> dict[str, object] | None:
-        """The message, after those of the tools, in which the model looks at files that scripts made.
+        """Return the message with files that scripts made, to send after those of the tools.
 
-        None when there is nothing to look at: the provider's `shown_files` say what is wanted. Messages of
-        tools can only be text.
+        None when there are none of the kinds in the provider's `shown_files`. Messages of tools can only be
+        text.
         """
         parts = [part for result in results for file in result.shown for part in _parts(file)]
         return {"role": "user", "content": parts} if parts else None
@@ -126,7 +130,7 @@ def _as_mapping(given: Given) -> Mapping[str, object]:
 
 
 def _parts_of_call(tool_call: Given) -> tuple[str, Arguments, object]:
-    """Name, arguments and id of an entry of `tool_calls`."""
+    """Return name, arguments and id of an entry of `tool_calls`."""
     call = _as_mapping(tool_call)
     function = call.get("function")
     if not isinstance(function, Mapping):
@@ -161,7 +165,7 @@ def _as_message(insertion: Insertion) -> Mapping[str, object]:
 
 
 def _with_system(messages: Sequence[Mapping[str, object]], text: str) -> list[Mapping[str, object]]:
-    """`messages` with `text` at the end of the system message, the program's own or a new one."""
+    """Append `text` to the system message, the program's own or a new one."""
     if not text:
         return list(messages)
     first = messages[0] if messages else {}

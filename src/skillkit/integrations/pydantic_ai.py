@@ -33,7 +33,6 @@ except ImportError as error:
 from skillkit.core.authority import Requester
 from skillkit.disclosure import Disclosure, Insertion, SkillSession, ToolResult, with_insertions
 from skillkit.disclosure.disclosed import ModelChoice
-from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve, Asks
 from skillkit.integrations.conversation import Conversation, Fork, ForkedSkill
 from skillkit.integrations.default_tools import Skills, default_provider
@@ -47,7 +46,7 @@ _ANYTHING = SchemaValidator(core_schema.any_schema())
 
 
 class SkillSessions(OrderedDict[str, SkillSession]):
-    """Sessions by conversation, the ones used last; an older conversation starts over with a new one."""
+    """Most recently used sessions by conversation; an evicted conversation starts over with a new one."""
 
     def __init__(self, limit: int = 10_000) -> None:
         super().__init__()
@@ -74,8 +73,8 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         requester: RequesterOf | None = None,
         id: str = "skills",
     ) -> None:
-        """`models` says which model is meant by the `model` of a skill. A skill with `context: fork` runs as
-        an agent of its own; `approve` is asked in it, where nothing can be deferred."""
+        """`models` maps the `model` of a skill to a model. A skill with `context: fork` runs as a separate
+        agent; `approve` is asked in it, where nothing can be deferred."""
         self.approve = approve
         self.models = models or {}
         self.provider = default_provider(skills)
@@ -83,8 +82,8 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         self.asks = asks
         self.requester = requester
         self.among_messages = False
-        """Whether somebody calls `extended` for each request, as `SkillsCapability` does; else the texts of
-        skills are instructions, anew for every request."""
+        """Whether `extended` is called for each request, as `SkillsCapability` does; else the texts of skills
+        are part of the instructions of every request."""
         self._running: OrderedDict[str, Conversation] = OrderedDict()
         self._id = id
 
@@ -93,7 +92,7 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         return self._id
 
     def conversation(self, ctx: RunContext[AgentDepsT]) -> Conversation:
-        """The conversation that a run belongs to."""
+        """Return the conversation that a run belongs to."""
         key = ctx.conversation_id or ctx.run_id or ""
         session = self.sessions.get(key)
         if session is None:
@@ -115,26 +114,27 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
 
     def _fork(self, ctx: RunContext[AgentDepsT]) -> Fork:
         async def run(forked: ForkedSkill) -> str:
-            within = _ForkedToolset[AgentDepsT](self, forked.conversation)
+            within = SkillsCapability[AgentDepsT](self.provider)
+            within.use(_ForkedToolset(self, forked.conversation))
             agent = ctx.agent
             model: Any = self.model_for(forked.choice) or ctx.model
-            beside: Agent[AgentDepsT, str] = Agent(model, name=within.name)
+            settings: Any = ctx.model_settings
+            beside: Agent[AgentDepsT, str] = Agent(model, name=forked.conversation.session.fork_of)
             toolsets = () if forked.reads_only or agent is None else agent.toolsets
-            own = [toolset for toolset in toolsets if not _holds_skills(toolset)]
             result = await beside.run(
                 forked.request,
                 deps=ctx.deps,
                 usage=ctx.usage,
-                model_settings=settings_for(forked.choice, ctx.model_settings),
-                toolsets=[*own, within],
-                capabilities=[_ForkedRequests(within)],
+                model_settings=settings,
+                toolsets=[toolset for toolset in toolsets if not _holds_skills(toolset)],
+                capabilities=[within],
             )
             return str(result.output)
 
         return run
 
     def model_for(self, choice: ModelChoice) -> Model | None:
-        """The model that is meant by what skills ask for; None for the agent's own."""
+        """Return the model that skills ask for; None for the agent's own."""
         meant = self.models.get(choice.model) if choice.model is not None else None
         return infer_model(meant) if isinstance(meant, str) else meant
 
@@ -146,7 +146,7 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         )
 
     async def names(self, ctx: RunContext[AgentDepsT]) -> set[str]:
-        """The tools that are of skills and not the agent's own."""
+        """Return the names of skill tools, without the agent's own."""
         return {tool.name for tool in (await self._disclosed(ctx)).tools}
 
     async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> Sequence[InstructionPart]:
@@ -160,7 +160,7 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
     async def extended(
         self, ctx: RunContext[AgentDepsT], messages: Sequence[ModelMessage]
     ) -> list[ModelMessage]:
-        """The messages of a request with the texts of skills among them."""
+        """Return the messages of a request with the texts of skills inserted."""
         conversation = self.conversation(ctx)
         insertions = await conversation.insertions(neutral_messages(messages), conversation.disclosed_note())
         return with_insertions(messages, insertions, _as_message)
@@ -178,7 +178,7 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
                 max_retries=1,
                 args_validator=_ANYTHING,
             )
-            # The framework asks for the tools before the instructions, and what matches brings tools along.
+            # The framework asks for the tools before the instructions, and matched skills add tools.
             for tool in (await self._disclosed(ctx)).tools
         }
 
@@ -191,7 +191,7 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
 
 @dataclass
 class SkillsCapability(AbstractCapability[AgentDepsT]):
-    """Skills as one thing to hand to an agent: `Agent(…, capabilities=[SkillsCapability("skills")])`."""
+    """Skills as one capability of an agent: `Agent(…, capabilities=[SkillsCapability("skills")])`."""
 
     skills: Skills
     sessions: MutableMapping[str, SkillSession] | None = None
@@ -205,18 +205,24 @@ class SkillsCapability(AbstractCapability[AgentDepsT]):
     toolset: SkillsToolset[AgentDepsT] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.toolset = SkillsToolset(
-            self.skills,
-            sessions=self.sessions,
-            asks=self.asks,
-            approve=self.approve,
-            models=self.models,
-            requester=self.requester,
+        self.use(
+            SkillsToolset(
+                self.skills,
+                sessions=self.sessions,
+                asks=self.asks,
+                approve=self.approve,
+                models=self.models,
+                requester=self.requester,
+            )
         )
-        self.toolset.among_messages = True
+
+    def use(self, toolset: SkillsToolset[AgentDepsT]) -> None:
+        """Add `toolset`, with the texts of skills among the messages."""
+        toolset.among_messages = True
+        self.toolset = toolset
 
     def get_ordering(self) -> CapabilityOrdering:
-        """Come after what shortens the history, wherever it is listed: the texts of skills stay in it."""
+        """Run after capabilities that shorten the history, so that they keep the texts of skills."""
         return CapabilityOrdering(wrapped_by=[ProcessHistory])
 
     async def before_model_request(
@@ -234,64 +240,29 @@ class SkillsCapability(AbstractCapability[AgentDepsT]):
     async def prepare_tools(
         self, ctx: RunContext[AgentDepsT], tool_defs: list[ToolDefinition]
     ) -> list[ToolDefinition]:
-        """The tools of the agent as the gate leaves them; ours are not among those that it knows."""
-        ours = await self.toolset.names(ctx)
-        conversation = self.toolset.conversation(ctx)
-        return [
-            gated
-            for tool in tool_defs
-            if (gated := tool if tool.name in ours else _gated(tool, conversation)) is not None
-        ]
+        """Return the agent's tools after the gate, and ours unchanged."""
+        names = await self.toolset.names(ctx)
+        own = [tool for tool in tool_defs if tool.name not in names]
+        ours = [tool for tool in tool_defs if tool.name in names]
+        return [*self.toolset.conversation(ctx).gated(own, asking=_asking), *ours]
 
     def get_toolset(self) -> SkillsToolset[AgentDepsT]:
         return self.toolset
 
 
 class _ForkedToolset(SkillsToolset[AgentDepsT]):
-    """The one conversation of a forked skill; what asks is asked about by `approve`, in place."""
+    """The one conversation of a forked skill."""
 
     def __init__(self, outer: SkillsToolset[AgentDepsT], conversation: Conversation) -> None:
         super().__init__(outer.provider, models=outer.models, id=f"{outer.id}-fork")
-        self.name = conversation.session.fork_of
-        self.among_messages = True
         self._conversation = conversation
 
     def conversation(self, ctx: RunContext[AgentDepsT]) -> Conversation:
         return self._conversation
 
-    async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
-        tools = await super().get_tools(ctx)
-        return {
-            name: replace(tool, tool_def=replace(tool.tool_def, kind="function"))
-            for name, tool in tools.items()
-        }
-
-    async def call_tool(
-        self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
-    ) -> str | ToolReturn[Any]:
-        return _flagged(await self._conversation.call(name, tool_args))
-
-
-@dataclass
-class _ForkedRequests(AbstractCapability[AgentDepsT]):
-    toolset: SkillsToolset[AgentDepsT]
-
-    async def before_model_request(
-        self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
-    ) -> ModelRequestContext:
-        return replace(request_context, messages=await self.toolset.extended(ctx, request_context.messages))
-
-    async def prepare_tools(
-        self, ctx: RunContext[AgentDepsT], tool_defs: list[ToolDefinition]
-    ) -> list[ToolDefinition]:
-        """Nothing can be deferred here, so that what the gate would ask about is hidden."""
-        ours, conversation = await self.toolset.names(ctx), self.toolset.conversation(ctx)
-        free = Admission.FREE
-        return [tool for tool in tool_defs if tool.name in ours or conversation.admit(tool.name) is free]
-
 
 def settings_for(choice: ModelChoice, settings: Any) -> ModelSettings | None:
-    """The settings of a request with the effort that skills ask for; models without one ignore it."""
+    """Return the settings of a request with the effort that skills ask for; models without one ignore it."""
     given = cast("ModelSettings", settings or {})
     if choice.effort is None:
         return given or None
@@ -299,7 +270,7 @@ def settings_for(choice: ModelChoice, settings: Any) -> ModelSettings | None:
 
 
 def _holds_skills(toolset: AbstractToolset[Any]) -> bool:
-    """Whether a toolset is of skills, however it is wrapped."""
+    """Return whether a toolset is ours, however it is wrapped."""
     leaves: list[AbstractToolset[Any]] = []
     toolset.apply(leaves.append)
     return any(isinstance(leaf, SkillsToolset) for leaf in leaves)
@@ -316,18 +287,12 @@ def _flagged(result: ToolResult) -> str | ToolReturn[Any]:
     return ToolReturn([result.text, *shown] if shown else result.text, metadata={"files": files})
 
 
-def _gated(tool: ToolDefinition, conversation: Conversation) -> ToolDefinition | None:
-    match conversation.admit(tool.name):
-        case Admission.FREE:
-            return tool
-        case Admission.ASKS:
-            return replace(tool, kind="unapproved") if tool.kind == "function" else tool
-        case _:
-            return None
+def _asking(tool: ToolDefinition) -> ToolDefinition:
+    return replace(tool, kind="unapproved") if tool.kind == "function" else tool
 
 
 def neutral_messages(messages: Sequence[ModelMessage], prompt: object = None) -> list[Mapping[str, object]]:
-    """Who said what, in the form that disclosure reads: one for each message."""
+    """Convert the messages to neutral messages, one for each message."""
     neutral = [_neutral(message) for message in messages]
     if not neutral and prompt is not None:
         neutral.append({"role": "user", "content": _text(prompt)})

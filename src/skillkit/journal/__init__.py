@@ -1,4 +1,4 @@
-"""What happened to skills: events, the file they are kept in, and what can be asked of it."""
+"""Events of skills: the journal that keeps them, and queries of it."""
 
 from skillkit.core.events import ConversationTurn, Event, Kind, Writer, current_turn, in_turn
 from skillkit.journal.reading import EventFilter, JournalReader

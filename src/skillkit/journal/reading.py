@@ -1,4 +1,4 @@
-"""Asking the journal: filtered, newest first, page by page, while others write."""
+"""Query the journal: filtered, newest first, in pages, while others write."""
 
 import json
 import sqlite3
@@ -23,7 +23,7 @@ _COLUMNS = "id, time, kind, conversation, turn, skill, digest, data"
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events are wanted; what is left empty does not matter."""
+    """Selects events; empty fields match all."""
 
     kinds: tuple[Kind, ...] = ()
     skill: str = ""
@@ -60,7 +60,7 @@ ANYTHING = EventFilter()
 
 @dataclass(frozen=True, slots=True)
 class StoredEvent:
-    """An event with the number under which the journal keeps it."""
+    """An event with its id in the journal."""
 
     id: int
     event: Event
@@ -73,7 +73,7 @@ class StoredEvent:
 
 @dataclass(frozen=True, slots=True)
 class ConversationSummary:
-    """A conversation as far as skills are concerned."""
+    """A summary of the skill events of a conversation."""
 
     id: str
     first: float
@@ -81,11 +81,13 @@ class ConversationSummary:
     turns: int
     events: int
     skills: tuple[str, ...]
+    opening: str = ""
+    """The first request, where texts are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class JournalStats:
-    """How much there is."""
+    """Counts and sizes of the journal."""
 
     events: int
     bytes: int
@@ -95,7 +97,7 @@ class JournalStats:
 
 
 class JournalReader:
-    """Reads a journal without ever changing it."""
+    """Reads a journal without changing it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -103,7 +105,7 @@ class JournalReader:
     def events(
         self, wanted: EventFilter = ANYTHING, *, before: int | None = None, limit: int = PAGE
     ) -> list[StoredEvent]:
-        """Return the newest events, those with an id below `before`; empty when there is no journal."""
+        """Return the newest events with an id below `before`; empty without a journal."""
         condition, values = wanted.clause()
         if before is not None:
             condition += " AND id < ?"
@@ -111,15 +113,15 @@ class JournalReader:
         return self._events(f"{condition} ORDER BY id DESC LIMIT ?", [*values, limit])
 
     def since(self, identity: int, limit: int = PAGE) -> list[StoredEvent]:
-        """Return the events that came after one, oldest first: for whoever watches."""
+        """Return the events after `identity`, oldest first."""
         return self._events("id > ? ORDER BY id LIMIT ?", [identity, limit])
 
     def conversation(self, identity: str) -> list[StoredEvent]:
-        """Return everything of one conversation in the order in which it happened."""
+        """Return the events of one conversation, oldest first."""
         return self._events("conversation = ? ORDER BY id", [identity])
 
     def offer(self, digest: str) -> list[Event]:
-        """Return what requests with this digest could choose from, in as many parts as it was written."""
+        """Return the events with the skills offered to requests with this digest."""
         found = self._events(
             "kind = ? AND digest = ? ORDER BY id DESC LIMIT 1000", [Kind.OFFERED.value, digest]
         )
@@ -128,25 +130,37 @@ class JournalReader:
     def conversations(
         self, *, limit: int = PAGE, offset: int = 0, text: str = ""
     ) -> list[ConversationSummary]:
-        """Return the conversations that have `text` in some event, the one that was active last first."""
+        """Return the conversations with `text` in an event, most recently active first."""
         condition, values = EventFilter(text=text).clause()
-        # Which ones comes first and from the index alone; what they consist of is read for these few.
+        # The index alone selects the page; only its conversations are read.
         order = (
             "WITH newest AS (SELECT conversation, max(id) AS latest FROM event WHERE conversation <> ''"
             f" AND {condition} GROUP BY conversation ORDER BY latest DESC LIMIT ? OFFSET ?)"
             " SELECT conversation, min(time), max(time), count(DISTINCT turn), count(*),"
-            " group_concat(DISTINCT nullif(skill, '')) FROM newest JOIN event USING (conversation)"
+            " group_concat(DISTINCT nullif(skill, '')),"
+            " (SELECT CASE WHEN json_valid(data) THEN json_extract(data, '$.request.text') END"
+            " FROM event AS asked WHERE asked.conversation = newest.conversation AND kind = 'matched'"
+            " ORDER BY asked.id LIMIT 1)"
+            " FROM newest JOIN event USING (conversation)"
             " GROUP BY conversation ORDER BY latest DESC"
         )
         return [
             ConversationSummary(
-                name, first, last, turns, events, tuple(sorted(skills.split(","))) if skills else ()
+                name,
+                first,
+                last,
+                turns,
+                events,
+                tuple(sorted(skills.split(","))) if skills else (),
+                opening if isinstance(opening, str) else "",
             )
-            for name, first, last, turns, events, skills in self._rows(order, [*values, limit, offset])
+            for name, first, last, turns, events, skills, opening in self._rows(
+                order, [*values, limit, offset]
+            )
         ]
 
     def stats(self) -> JournalStats:
-        """Return how much the journal holds."""
+        """Return counts and sizes of the journal."""
         rows = self._rows("SELECT kind, count(*), min(time), max(time) FROM event GROUP BY kind", [])
         size = self._ask(size_of) if self.path.exists() else 0
         firsts, lasts = [row[2] for row in rows], [row[3] for row in rows]
@@ -159,7 +173,7 @@ class JournalReader:
         )
 
     def oldest_first(self, wanted: EventFilter = ANYTHING, after: int = 0) -> Iterator[StoredEvent]:
-        """Yield every event after one in the order in which it was written, a page in memory at a time."""
+        """Yield every event after one, oldest first, with one page in memory at a time."""
         condition, values = wanted.clause()
         while page := self._events(f"{condition} AND id > ? ORDER BY id LIMIT 1000", [*values, after]):
             yield from page
@@ -180,12 +194,12 @@ class JournalReader:
         return self._ask(lambda database: _rows_in(database, order, values))
 
     def _ask(self, question: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        if self.path.is_fifo():  # whoever opens one waits for somebody who writes
+        if self.path.is_fifo():  # opening a FIFO blocks until there is a writer
             raise StateFileError(
-                f"The journal {self.path} is no plain file. Move it away to start a new one."
+                f"The journal {self.path} is not a plain file. Move it away to start a new one."
             )
         try:
-            # Not `immutable`: a writer may be at work, and its write-ahead log is part of the truth.
+            # Not `immutable`: a writer may be active, and its write-ahead log holds events too.
             with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)) as database:
                 check_format(database, self.path)
                 return question(database)
@@ -197,7 +211,7 @@ class JournalReader:
 
 def _rows_in(database: sqlite3.Connection, order: str, values: Sequence[object]) -> list[Any]:
     made = database.execute("SELECT count(*) FROM sqlite_master WHERE name = 'event'").fetchone()
-    # A file without the table is a journal whose first writer is just beginning.
+    # A file without the table is a journal whose first writer has just opened it.
     return database.execute(order, tuple(values)).fetchall() if made[0] else []
 
 
@@ -207,7 +221,7 @@ def _stored(row: tuple[int, float, str, str, int, str, str, str]) -> StoredEvent
 
 
 def _data(text: str) -> dict[str, Json]:
-    """Return what another process may have written by hand as a mapping, whatever it is."""
+    """Return the data of an event as a mapping, even if it was edited by hand."""
     try:
         data = parse_json(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What of a text may be kept: all of it only with ENABLE_SENSITIVE_DATA, a secret never."""
+"""Decide how much of a text is kept: all only with ENABLE_SENSITIVE_DATA, secrets never."""
 
 import hashlib
 import html
@@ -29,13 +29,13 @@ def sensitive_data_enabled(environ: Mapping[str, str] = os.environ) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """Values that no writer may write, each with the name that is shown in its place."""
+    """Secret values, each with the name written in its place."""
 
     values: tuple[tuple[str, str], ...]
 
     @classmethod
     def of(cls, environ: Mapping[str, str] = os.environ) -> "Secrets":
-        """The values of variables whose names say that they are secret."""
+        """Return the values of variables with secret names."""
         found = (
             (value, f"[{name}]")
             for name in environ
@@ -44,7 +44,7 @@ class Secrets:
         return cls(tuple(sorted(found, key=lambda each: -len(each[0]))))
 
     def masked(self, text: str) -> str:
-        """Return `text` with names in the place of values, however the values are escaped in it."""
+        """Return `text` with secret values replaced by names, however they are escaped."""
         folded = _folded(text)
         needles = [
             (needle, name)
@@ -72,7 +72,7 @@ class Secrets:
 
 
 def spellings(value: str) -> tuple[str, ...]:
-    """Return `value` as texts, URLs, pages, logs and JSON may hold it; JSON also inside of JSON."""
+    """Return the escaped forms of `value` in texts, URLs, HTML, logs, JSON and nested JSON."""
     as_bytes = value.encode("utf-8", "surrogateescape" if _is_escaped(value) else "surrogatepass")
     plain = {
         value,
@@ -90,7 +90,7 @@ def spellings(value: str) -> tuple[str, ...]:
 
 
 def _is_escaped(value: str) -> bool:
-    """Whether the only surrogates are those that stand for bytes that are not UTF-8."""
+    """Return whether all surrogates are escaped non-UTF-8 bytes."""
     return all("\udc80" <= sign <= "\udcff" for sign in value if "\ud800" <= sign <= "\udfff")
 
 
@@ -129,9 +129,9 @@ def redacted(text: str, environ: Mapping[str, str] = os.environ) -> str:
 
 
 def described(text: str, environ: Mapping[str, str] = os.environ) -> dict[str, Json]:
-    """Return what may be kept of a text: its length and digest, and itself where that is allowed.
+    """Return the length and digest of a text, and the text itself if that is allowed.
 
-    The digest is made of the text without secrets, so that nobody can confirm a guess at one.
+    The digest is computed without secrets, so that nobody can confirm a guessed secret.
     """
     plain = redacted(text, environ)
     digest = hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -50,7 +50,7 @@ Row = tuple[float, str, str, int, str, str, str]
 
 
 class SqliteJournal:
-    """Writes events from a thread of its own; whoever records one never waits for the disk."""
+    """Writes events in a background thread, so that recording never waits for the disk."""
 
     def __init__(self, path: Path, *, keep_days: float = KEEP_DAYS, max_bytes: int = MAX_BYTES) -> None:
         self.path = path
@@ -91,13 +91,13 @@ class SqliteJournal:
             self._start_thread()
 
     def flush(self, timeout: float = _BUSY_SECONDS) -> bool:
-        """Wait until everything recorded so far is on disk; return whether that came about."""
+        """Wait until all recorded events are on disk; return whether they are."""
         if self._thread is None or self._stopped():
             return not self._stopped()
         written = threading.Event()
         self._waiting.put(written)
         until = time.monotonic() + timeout
-        # A writer that stops while this is put into the queue will never come to it.
+        # A writer that stops meanwhile never handles this request.
         while not written.wait(0.05) and not self._stopped() and time.monotonic() < until:
             pass
         return written.is_set() and not self._stopped()
@@ -119,7 +119,7 @@ class SqliteJournal:
                 self._thread.start()
 
     def _write_all(self) -> None:
-        """Wait for events and write what has come together, until told to stop."""
+        """Write queued events in batches until stopped."""
         written = _PRUNE_EVERY
         try:
             while (batch := self._next_batch(wait=True)).events or batch.waiters:
@@ -140,7 +140,7 @@ class SqliteJournal:
                     return
         except (sqlite3.Error, OSError) as error:
             self.problem = str(error)
-            logger.warning("The journal %s is no longer written: %s. Skills go on working.", self.path, error)
+            logger.warning("The journal %s is no longer written: %s. Skills keep working.", self.path, error)
             self._release_waiters()
 
     def _next_batch(self, *, wait: bool) -> "_Batch":
@@ -172,7 +172,7 @@ class SqliteJournal:
 
 @dataclass(slots=True)
 class _Batch:
-    """What has come together since the last write."""
+    """Events collected since the last write."""
 
     events: list[Event]
     waiters: list[threading.Event]
@@ -211,7 +211,7 @@ def check_format(database: sqlite3.Connection, path: Path) -> None:
 
 
 def prune(database: sqlite3.Connection, keep_days: float, max_bytes: int) -> int:
-    """Delete what is too old, then the oldest until the rest fits; return how many events went."""
+    """Delete expired events, then the oldest until the rest fits; return the number deleted."""
     cursor = database.execute("DELETE FROM event WHERE time < ?", (time.time() - keep_days * 86_400,))
     gone = cursor.rowcount
     while (size := size_of(database)) > max_bytes:
@@ -225,7 +225,7 @@ def prune(database: sqlite3.Connection, keep_days: float, max_bytes: int) -> int
 
 
 def size_of(database: sqlite3.Connection) -> int:
-    """Return the bytes that events take; pages that were freed are used again and do not count."""
+    """Return the bytes used by events, without free pages."""
     [pages], [free], [size] = (
         database.execute(f"PRAGMA {name}").fetchone()
         for name in ("page_count", "freelist_count", "page_size")
@@ -246,7 +246,7 @@ def _insert(database: sqlite3.Connection, rows: Sequence[Row]) -> None:
 
 
 def rows_of(events: Sequence[Event]) -> list[Row]:
-    """Return events as they are stored, without secrets whatever is in them."""
+    """Return events as they are stored, with secrets masked."""
     secrets = Secrets.of()
     return [_row(event, secrets) for event in events]
 
@@ -256,7 +256,7 @@ def _row(event: Event, secrets: Secrets) -> Row:
     if len(data) > MAX_DATA:
         data = json.dumps({"too_large": len(data)})
 
-    # One skill, one name: models and headers spell it as they like.
+    # Store canonical names: models and headers vary the spelling.
     skill = _storable(canonical_name(secrets.masked(event.skill)))
     conversation = _storable(secrets.masked(event.conversation))
     return event.time, event.kind.value, conversation, event.turn, skill, event.digest, data

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Tracer, TracerProvider
 
 FindSkill = Callable[[str], SkillMetadata | None]
-"""Return a skill by its id; None where there is no such skill."""
+"""Return a skill by its id; None if unknown."""
 
 _SPANS = {
-    Kind.ACTIVATED: "skill.activate",
-    Kind.SCRIPT_RUN: "skill.script",
-    Kind.READ: "skill.read",
-    Kind.TOOLSET_CALLED: "skill.toolset",
+    Kind.ACTIVATED: ("skill.activate", None),
+    Kind.SCRIPT_RUN: ("skill.script", "script_run"),
+    Kind.READ: ("skill.read", "read_skill_resource"),
+    Kind.TOOLSET_CALLED: ("skill.toolset", None),
 }
-_TOOLS = {Kind.READ: "read_skill_resource", Kind.SCRIPT_RUN: "script_run"}
+"""The span of an event, and its tool where the event names none."""
 _NAMES = {
     "exit_code": "process.exit.code",
     "duration_ms": "skill.execution.duration_ms",
@@ -38,29 +38,30 @@ _MAX_DESCRIPTION = 1024
 
 
 class TelemetryWriter:
-    """Hands events to OpenTelemetry where it is installed; costs a look at that otherwise."""
+    """Sends events to OpenTelemetry if it is installed."""
 
     def __init__(self, provider: "TracerProvider | None" = None, find: FindSkill | None = None) -> None:
-        """`provider` takes the place of the one that the program set for all; `find` describes skills."""
+        """`provider` replaces the program's global one; `find` describes skills."""
         self._instruments = _instruments(provider)
         self._find = find
 
     def record(self, event: Event) -> None:
-        """Count an event and make its span, if its kind has one."""
+        """Count an event and create its span, if its kind has one."""
         if self._instruments is not None:
             counter = self._instruments[1]
             counter.add(1, {"skillkit.event": event.kind.value, "gen_ai.skill.name": event.skill})
             self.trace(event)
 
     def trace(self, event: Event) -> None:
-        """Make the span of an event, with a description of the skill that it is about."""
-        if self._instruments is None or (name := _SPANS.get(event.kind)) is None:
+        """Create the span of an event, with a description of its skill."""
+        if self._instruments is None or event.kind not in _SPANS:
             return
+        name, tool = _SPANS[event.kind]
         tracer = self._instruments[0]
         duration = event.data.get("duration_ms")
         length = int(duration * 1e6) if isinstance(duration, int | float) else 0
         end = time.time_ns()
-        attributes = _attributes(event)
+        attributes = _attributes(event, tool)
         if self._find is not None and (skill := self._find(event.skill)) is not None:
             attributes["gen_ai.skill.description"] = one_line(skill.description)[:_MAX_DESCRIPTION]
             attributes["gen_ai.skill.source.uri"] = skill.skill_path.absolute().as_uri()
@@ -73,7 +74,7 @@ class TelemetryWriter:
         span.end(end)
 
     def close(self) -> None:
-        """The collector's own shutdown sends what waits."""
+        """Do nothing: the collector's own shutdown sends pending spans."""
 
 
 class Writers:
@@ -98,7 +99,7 @@ def _instruments(provider: "TracerProvider | None") -> "tuple[Tracer, Counter] |
     except ImportError:
         return None
     counter = metrics.get_meter("skillkit").create_counter(
-        "skillkit.skill.events", description="What happened to skills, by kind and skill."
+        "skillkit.skill.events", description="Skill events, by kind and skill."
     )
     return trace.get_tracer("skillkit", tracer_provider=provider), counter
 
@@ -108,11 +109,11 @@ def with_spans(*writers: Writer, find: FindSkill) -> Writers:
     return Writers((*writers, TelemetryWriter(find=find)))
 
 
-def _attributes(event: Event) -> dict[str, str | int | float]:
-    """Return the names of the emerging convention and, beside them, those that were here before."""
+def _attributes(event: Event, usual_tool: str | None) -> dict[str, str | int | float]:
+    """Return attributes under the names of the emerging convention and under the earlier ones."""
     attributes: dict[str, str | int | float] = {"gen_ai.skill.name": event.skill, "skill.name": event.skill}
     loaded = event.kind is Kind.ACTIVATED and event.data.get("origin") == "loaded"
-    if tool := "load_skill" if loaded else event.data.get("tool") or _TOOLS.get(event.kind):
+    if tool := "load_skill" if loaded else event.data.get("tool") or usual_tool:
         attributes["gen_ai.operation.name"] = "execute_tool"
         attributes["gen_ai.tool.name"] = str(tool)
     if conversation := event.conversation or current_turn().conversation:

@@ -1,4 +1,4 @@
-"""How skills are used: counted from the journal, one row a skill."""
+"""Count skill usage from the journal, one row per skill."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ ALWAYS_BEATEN_FROM = 3
 
 @dataclass(slots=True)
 class SkillUsage:
-    """What the journal knows of one skill."""
+    """Usage counts of one skill."""
 
     skill: str
     matched: int = 0
@@ -24,7 +24,7 @@ class SkillUsage:
     failed: int = 0
     called: int = 0
     tokens: int = 0
-    """Of its instructions, each time they went into a conversation."""
+    """Tokens of its instructions, summed over activations."""
     last: float | None = None
     missed: int = 0
     """Loaded by the model or the user although no request had matched it in that turn."""
@@ -42,7 +42,7 @@ class SkillUsage:
 
     @property
     def always_beaten_by(self) -> str | None:
-        """Return the skill that was taken every time this one was merely near."""
+        """Return the skill that was used every time this one only came near."""
         if not self.matched and self.near >= ALWAYS_BEATEN_FROM and self.beaten_by:
             [(winner, count)] = self.beaten_by.most_common(1)
             return winner if count == self.near else None
@@ -54,7 +54,7 @@ class SkillUsage:
 
 
 class UsageCounter:
-    """Counts events as they come, in the order in which they happened."""
+    """Counts events, passed oldest first."""
 
     def __init__(self, skills: Iterable[str] = ()) -> None:
         self.by_skill: dict[str, SkillUsage] = {name: SkillUsage(name) for name in skills}
@@ -85,17 +85,17 @@ class UsageCounter:
 
     @property
     def rows(self) -> list[SkillUsage]:
-        """Every skill that was asked about or named by an event, most used first."""
+        """Return a row for every skill that was queried or named by an event, most used first."""
         return sorted(self.by_skill.values(), key=lambda row: (-row.uses, row.skill))
 
 
 def usage_in(reader: JournalReader, skills: Iterable[str] = (), since: float = 0.0) -> list[SkillUsage]:
-    """Return a row for each of `skills` and for every other one that the journal names, most used first."""
+    """Return a row for each of `skills` and for others in the journal, most used first."""
     return usage_of((stored.event for stored in reader.oldest_first(EventFilter(since=since))), skills)
 
 
 def usage_of(events: Iterable[Event], skills: Iterable[str] = ()) -> list[SkillUsage]:
-    """Count events that come in the order in which they happened."""
+    """Count events, passed oldest first."""
     counter = UsageCounter(skills)
     for event in events:
         counter.add(event)

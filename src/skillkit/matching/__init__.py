@@ -1,4 +1,4 @@
-"""Which skills fit a request: ranked, with scores and reasons, or none at all."""
+"""Match requests with skills: ranked, with scores and reasons, or no match at all."""
 
 from typing import TYPE_CHECKING
 

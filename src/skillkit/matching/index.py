@@ -1,4 +1,4 @@
-"""BM25 over many texts: which words are in which text, and how much each of them says."""
+"""A BM25 index over many texts: the terms of each text, and their weights."""
 
 import math
 from array import array
@@ -12,20 +12,20 @@ from skillkit.matching.store import IndexFile, Postings
 _BITS = 16
 _STEPS = (1 << _BITS) - 1
 MOST_ITEMS = 1_000_000
-"""Held for the next request of what a file has."""
+"""Number of postings read from a file that are cached for later requests."""
 _NOWHERE: "array[int]" = array("Q")
 Weighed = list[tuple[str, float]]
-"""Terms of a request, each with how much it says."""
+"""Terms of a request with their weights."""
 
 
 class WordIndex:
-    """An inverted index: one array a term, with the number of a text and the term's worth in it in each item.
+    """An inverted index: one array per term, whose items encode a text's number and the term's score there.
 
-    Texts are known by numbers that are never used again. What a file holds is not held in memory.
+    Numbers of texts are never reused. Postings in a file are not held in memory.
     """
 
     def __init__(self, kind: str, weights: WordWeights, usual: Mapping[str, float]) -> None:
-        """`usual` is term → the share of texts of this `kind` that have it anywhere."""
+        """`usual` maps terms to the share of texts of this `kind` that contain them in general."""
         self.kind = kind
         self.weights = weights
         self._usual = usual
@@ -38,12 +38,12 @@ class WordIndex:
         self._weights: dict[str, float] = {}
 
     def add(self, key: int, counts: Mapping[str, float], length: float = 1.0) -> None:
-        """Add a text by how often each term occurs; `length` is relative to the usual one."""
+        """Add a text by its term counts; `length` is relative to the average."""
         saturation, postings, place = self.weights.saturation * length, self._postings, key << _BITS
         packed = {
             count: place | (int(_STEPS * count / (count + saturation)) or 1) for count in set(counts.values())
         }
-        # No Python loop: a large library has millions of these.
+        # Avoid a Python loop: a large library has millions of these.
         items = map(packed.__getitem__, counts.values())
         deque(map(array.append, map(postings.__getitem__, counts), items), maxlen=0)
         self._texts += 1
@@ -51,11 +51,11 @@ class WordIndex:
 
     @property
     def postings(self) -> Postings:
-        """What is held in memory."""
+        """The postings in memory."""
         return self._postings
 
     def rest_on(self, file: IndexFile, texts: int) -> None:
-        """Take what `file` holds, of this many texts, in the place of what is held in memory."""
+        """Replace the postings in memory by those of `file`, which contains this many texts."""
         self._file, self._texts, self._postings = file, texts, _new_postings()
         self._changed()
 
@@ -65,28 +65,28 @@ class WordIndex:
         self._changed()
 
     def scores(self, term: str) -> Iterator[tuple[int, int]]:
-        """The texts that have a term, and what it is worth in each."""
+        """Return the texts that contain a term, and its score in each."""
         return ((each >> _BITS, each & _STEPS) for each in self._found(term))
 
     def worth(self, term: str, key: int) -> int:
-        """What a term is worth in one text; 0 where it is missing."""
+        """Return the score of a term in one text; 0 if absent."""
         found = self._found(term)
         at = bisect_left(found, key << _BITS)
         return found[at] & _STEPS if at < len(found) and found[at] >> _BITS == key else 0
 
     def having(self, term: str, keys: Set[int]) -> Set[int]:
-        """Those of the texts `keys` that have a term."""
+        """Return the texts among `keys` that contain a term."""
         found = self._found(term)
         if len(found) > 8 * len(keys):
             return {key for key in keys if self.worth(term, key)}
         return keys & {each >> _BITS for each in found}
 
     def occurs(self, term: str) -> int:
-        """How many texts have a term."""
+        """Return the number of texts that contain a term."""
         return len(self._found(term))
 
     def weight(self, term: str) -> float:
-        """How much a term says, 0 to 1: by how rare it is here and in such texts anywhere."""
+        """Return the weight of a term, 0 to 1, by its rarity in this library and in general."""
         known = self._weights.get(term)
         if known is None:
             prior = self.weights.prior
@@ -97,7 +97,7 @@ class WordIndex:
         return known
 
     def weigh(self, terms: Iterable[str]) -> Weighed:
-        """The terms of a request with their weights; of many, those that say most."""
+        """Return the terms of a request with their weights, limited to the highest."""
         weighed = [(term, self.weight(term)) for term in terms]
         if len(weighed) > self.weights.most_terms:
             weighed.sort(key=lambda pair: -pair[1])
@@ -105,12 +105,12 @@ class WordIndex:
         return weighed
 
     def factor(self, weighed: Weighed) -> float:
-        """What a worth is multiplied with: words of the request that nothing answers lower every score."""
+        """Return the factor by which unmatched request words lower every score."""
         asked = self.weights.evidence + sum(weight for _, weight in weighed)
         return float(asked**-self.weights.coverage) * (self.weights.saturation + 1) / _STEPS
 
     def _found(self, term: str) -> "array[int]":
-        """The texts that have a term, by number."""
+        """Return the texts that contain a term, by number."""
         if not (self._file or self._removed):
             return self._postings.get(term, _NOWHERE)
         known = self._asked.get(term)

@@ -1,4 +1,4 @@
-"""Scores by shared words: of name, description and triggers, and of the instructions."""
+"""Score by shared terms: of name, description and triggers, and of the instructions."""
 
 import hashlib
 import heapq
@@ -23,64 +23,65 @@ LONGEST_DESCRIPTION, LONGEST_BODY = 8_192, 65_536
 MOST_PHRASES = 64
 LONGEST_SHOWN = 40
 FEWEST_KEPT = 200
-"""Skills from which an index is worth a file."""
+"""Minimum number of skills for storing an index in a file."""
 _BATCH = 200
 COMMON = 512
-"""Skills from which a word only adds to the score of skills that other words have found."""
+"""Document frequency from which a term finds no skills, and only adds to the score of skills found by
+others."""
 CANDIDATES = 200
-"""Skills that are looked at closely, of those that share the most."""
+"""Number of skills with the highest scores that are examined in detail."""
 CLOSEST = 50
-"""Skills for which it is counted how much of the request they answer."""
+"""Number of skills whose coverage of the request is computed."""
 ONE_MORE_WORD = 1.0
-"""Weight of a word imagined unanswered, so that a request of one word is not answered by it alone."""
+"""Weight of a virtual unmatched term, so that a single term does not cover a request."""
 MOST_WORDS = 6
 _QUOTED = re.compile(r"\"([^\"\n]{2,80})\"|“([^”\n]{2,80})”|(?<!\w)['‘]([^'‘’\n]{2,80})['’](?!\w)")
 BodyReader = Callable[[SkillMetadata], str]
 
 
 def read_body(skill: SkillMetadata) -> str:
-    """The instructions as they are on disk: their words only, so the header is not judged again."""
+    """Return the instructions from disk; the header is not parsed again."""
     data, _ = read_whole(skill.skill_path)
     return data[split(data).body_start :].decode("utf-8")
 
 
 def quoted_phrases(description: str) -> tuple[str, ...]:
-    """The phrases that a description quotes as typical requests, once each."""
+    """Return the distinct phrases that a description quotes as typical requests."""
     quoted = ("".join(groups).strip(" ,.;:") for groups in _QUOTED.findall(description[:LONGEST_DESCRIPTION]))
     return tuple(dict.fromkeys(phrase for phrase in quoted if phrase))[:MOST_PHRASES]
 
 
 class SkillWords(NamedTuple):
-    """What counts of one skill."""
+    """The terms of one skill."""
 
     skill: SkillMetadata
     described: dict[str, float]
-    """Term → how often it occurs in name, description and triggers."""
+    """Count of each term in name, description and triggers."""
     body: Mapping[str, int]
 
 
-class _Quoted(NamedTuple):
+class _QuotedTerms(NamedTuple):
     name: tuple[str, ...]
     phrases: tuple[tuple[str, ...], ...]
-    """Terms of the phrases that the author quotes, and of declared keywords and verbs."""
+    """Terms of quoted phrases, and of declared keywords and verbs."""
 
 
 class LexicalScorer:
-    """Two word indexes, of descriptions and of instructions, and what their authors quote."""
+    """Two term indexes, of descriptions and of instructions, and the phrases quoted by authors."""
 
-    def __init__(self, read_body: BodyReader | None = None, folder: Path | None = None) -> None:
-        """`read_body` returns a skill's instructions, None leaves them out; `folder` keeps large indexes."""
-        self.signals: tuple[str, ...] = ("lexical", "body") if read_body else ("lexical",)
+    def __init__(self, read_body: BodyReader, folder: Path | None = None) -> None:
+        """`read_body` returns a skill's instructions; `folder` keeps large indexes."""
+        self.signals: tuple[str, ...] = ("lexical", "body")
         self._read = read_body
-        self._folder = folder if read_body else None
+        self._folder = folder
         usual = usual_terms()
         self._words = WordIndex("words", WORDS, usual.descriptions)
         self._bodies = WordIndex("bodies", BODY, usual.bodies)
         self._skills: dict[int, SkillMetadata] = {}
-        self._quoted: dict[int, _Quoted] = {}
+        self._quoted: dict[int, _QuotedTerms] = {}
 
     def fill(self, skills: Sequence[SkillMetadata]) -> list[int]:
-        """Begin with these skills, and return the number of each."""
+        """Index these skills as the initial library, and return their numbers."""
         if self._folder is None or len(skills) < FEWEST_KEPT:
             return self._fill_new(skills, 0)
         digests = [self._digest(skill) for skill in skills]
@@ -126,50 +127,47 @@ class LexicalScorer:
         return LexicalScorer(self._read, self._folder)
 
     def read(self, skills: Sequence[SkillMetadata]) -> list[SkillWords]:
-        """What `add` takes: the slow part, which needs nothing of this object that changes."""
-        return [
-            SkillWords(skill, _described(skill), count_terms(self._text(skill)) if self._read else {})
-            for skill in skills
-        ]
+        """Return the arguments of `add`: the slow part, which uses no mutable state of this object."""
+        return [SkillWords(skill, _described(skill), count_terms(self._text(skill))) for skill in skills]
 
     def add(self, key: int, words: SkillWords) -> None:
         self._words.add(key, words.described)
-        if self._read:
-            self._bodies.add(key, words.body, BODY.relative_length(sum(words.body.values())))
+        self._bodies.add(key, words.body, BODY.relative_length(sum(words.body.values())))
         self._skills[key] = words.skill
 
     def remove(self, key: int) -> None:
         del self._skills[key]
         self._quoted.pop(key, None)
         self._words.remove(key)
-        if self._read:
-            self._bodies.remove(key)
+        self._bodies.remove(key)
 
     def scores(self, request: Request) -> dict[int, float]:
-        """The skills that share most with the request; only the order of magnitude is fixed."""
+        """Return the skills that share the most with the request, with scores on a fixed scale."""
         weighed = self._words.weigh(request.words)
-        in_bodies = self._bodies.weigh(request.words) if self._read else []
-        factor = self._words.factor(weighed)
-        parts = [(self._words, weighed, factor)]
-        if self._read:
-            parts.append((self._bodies, in_bodies, BODY_SHARE * self._bodies.factor(in_bodies)))
-        total = _summed(parts)
+        in_bodies = self._bodies.weigh(request.words)
+        total = _summed(
+            [
+                (self._words, weighed, self._words.factor(weighed)),
+                (self._bodies, in_bodies, BODY_SHARE * self._bodies.factor(in_bodies)),
+            ]
+        )
         self._add_quoted(dict(weighed), total)
         self._prefer_answered(weighed, total)
         return {key: value for key, value in total.items() if value > 0}
 
     def reasons(self, request: Request, key: int) -> tuple[str, ...]:
         found = []
-        for text, index in (("shares the words", self._words), ("its instructions mention", self._bodies)):
+        for text, index in (("shares the word", self._words), ("its instructions mention", self._bodies)):
             shared = [term for term in request.words if index.worth(term, key)]
             shared.sort(key=index.weight, reverse=True)
             words = dict.fromkeys(one_line(request.words[term][:LONGEST_SHOWN]) for term in shared)
             if words:
-                found.append(f"{text} {', '.join(list(words)[:MOST_WORDS])}")
+                plural = "s" if index is self._words and len(words) > 1 else ""
+                found.append(f"{text}{plural} {', '.join(list(words)[:MOST_WORDS])}")
         return tuple(found)
 
     def _add_quoted(self, asked: Mapping[str, float], total: dict[int, float]) -> None:
-        """Add what it is worth that the request says the name, or a phrase that the author quotes."""
+        """Add the bonus for terms shared with the name, or with a phrase that the author quotes."""
         asked_terms = asked.keys()
         scale = self._words.weights.evidence + sum(asked.values())
         scale = PHRASE * scale**-self._words.weights.coverage
@@ -179,7 +177,7 @@ class LexicalScorer:
             for phrase in phrases:
                 if not asked_terms.isdisjoint(phrase):
                     shared = sum([asked[term] for term in phrase if term in asked])
-                    # What it shares, times how much of it is shared.
+                    # The shared weight, times the share of the phrase that it covers.
                     best = max(best, shared * shared / self._weight(phrase))
             total[key] += scale * best
             if not asked_terms.isdisjoint(name):
@@ -187,7 +185,7 @@ class LexicalScorer:
                 total[key] += NAME_COVERED * shared / max(self._weight(name), 1.0)
 
     def _prefer_answered(self, weighed: Weighed, total: dict[int, float]) -> None:
-        """Raise the skills that answer more of the request than half, and lower the others."""
+        """Raise the scores of skills that cover more than half of the request, and lower the others."""
         asked = ONE_MORE_WORD + sum(weight for _, weight in weighed)
         answered = dict.fromkeys(heapq.nlargest(CLOSEST, total, key=total.__getitem__), 0.0)
         best = answered.keys()
@@ -197,7 +195,7 @@ class LexicalScorer:
         for key, weight in answered.items():
             total[key] *= 1 + ANSWERED * (weight / asked - 0.5)
 
-    def _quoted_of(self, key: int) -> _Quoted:
+    def _quoted_of(self, key: int) -> _QuotedTerms:
         known = self._quoted.get(key)
         if known is None:
             skill = self._skills[key]
@@ -205,15 +203,14 @@ class LexicalScorer:
             phrases = (*quoted_phrases(skill.description), *triggers)
             term_sets = [tuple(dict.fromkeys(terms(phrase))) for phrase in phrases]
             name = tuple(dict.fromkeys(_name_terms(skill)))
-            known = self._quoted[key] = _Quoted(name, tuple(each for each in term_sets if each))
+            known = self._quoted[key] = _QuotedTerms(name, tuple(each for each in term_sets if each))
         return known
 
     def _weight(self, phrase: tuple[str, ...]) -> float:
         return sum(map(self._words.weight, phrase))
 
     def _text(self, skill: SkillMetadata) -> str:
-        """The instructions; those that cannot be read count as empty."""
-        assert self._read is not None
+        """Return the instructions; unreadable ones count as empty."""
         try:
             return self._read(skill)[:LONGEST_BODY]
         except (SkillsUseError, OSError, UnicodeDecodeError):
@@ -221,7 +218,7 @@ class LexicalScorer:
 
 
 def _summed(parts: Sequence[tuple[WordIndex, Weighed, float]]) -> dict[int, float]:
-    """The scores of the best CANDIDATES; common words find a skill only where others find too few."""
+    """Return the scores of the best CANDIDATES; common terms find skills only if others find too few."""
     total: dict[int, float] = {}
     common: list[tuple[float, WordIndex, str]] = []
     for index, weighed, factor in parts:

@@ -1,4 +1,4 @@
-"""A skill that fits a request; apart from the matcher, which whoever only shows matches need not import."""
+"""A matched skill; separate from the matcher, so that displaying a match imports less."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ from skillkit.core.models import SkillMetadata
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A skill, how surely it fits (0 to 1, comparable between libraries), and why."""
+    """A skill, its confidence (0 to 1, comparable between libraries), and the reasons."""
 
     skill: SkillMetadata
     score: float
     reasons: tuple[str, ...]
     certain: bool = False
-    """Whether the request names it or has one of its declared triggers, whatever its score."""
+    """Whether the request names it or contains one of its declared triggers, whatever its score."""
     ordered: bool = False
-    """Whether the request names it as a skill to be used."""
+    """Whether the request explicitly asks to use it by name."""

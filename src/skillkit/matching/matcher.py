@@ -1,4 +1,4 @@
-"""SkillMatcher: a request in, the skills that fit it out, and nothing when none does."""
+"""SkillMatcher: returns the skills that match a request, or none."""
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,30 +19,30 @@ from skillkit.matching.settings import MatchingSettings, Mode
 from skillkit.matching.triggers import TriggerFinder
 
 THRESHOLD = 0.5
-"""Confidence from which a skill matches by its score; the calibration puts every mode's line here."""
+"""Minimum confidence of a match by score; the calibration maps every mode's threshold to it."""
 MARKED, ORDERED = 1.0, 0.95
-"""Scores of a skill written `/name`, and of one called for by name otherwise."""
+"""Scores of a skill written as `/name`, and of one requested by name otherwise."""
 NEAR_MISSES = 3
 
 
 class Scorer(Protocol):
-    """Scores skills, which it knows by number, for a request."""
+    """Scores skills, identified by number, for a request."""
 
     @property
     def signals(self) -> tuple[str, ...]:
-        """What the scores are made of."""
+        """The inputs of the scores."""
         ...
 
     def empty(self) -> "Scorer":
-        """The same scorer without any skill."""
+        """Return an equal scorer without skills."""
         ...
 
     def fill(self, skills: Sequence[SkillMetadata]) -> Sequence[int]:
-        """Begin with these skills, and return the number of each."""
+        """Index these skills as the initial library, and return their numbers."""
         ...
 
     def read(self, skills: Sequence[SkillMetadata]) -> Sequence[Any]:
-        """What `add` takes of each skill: the slow part, done without a lock."""
+        """Return the arguments of `add` for each skill: the slow part, called without a lock."""
         ...
 
     def add(self, key: int, read: Any) -> None: ...
@@ -50,23 +50,23 @@ class Scorer(Protocol):
     def remove(self, key: int) -> None: ...
 
     def scores(self, request: Request) -> Mapping[int, float]:
-        """A raw score, larger is better, for every skill that has any."""
+        """Return a raw score, larger is better, for every skill that has one."""
         ...
 
     def reasons(self, request: Request, key: int) -> tuple[str, ...]:
-        """Why this skill has its score, for a person."""
+        """Return the reasons for a skill's score, for users."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class MatchResult:
-    """Everything there is to say about one request."""
+    """The complete result for one request."""
 
     matches: tuple[Match, ...]
     cut: tuple[Match, ...]
-    """Matched too, but beyond the limit."""
+    """Matches beyond the limit."""
     near: tuple[Match, ...]
-    """The best of those that did not match."""
+    """The best skills that did not match."""
     mode: Mode
     signals: tuple[str, ...]
     threshold: float
@@ -74,7 +74,7 @@ class MatchResult:
 
     @property
     def explanation(self) -> str:
-        """One sentence for a person."""
+        """Return one sentence for users."""
         if not self.matches and not self.cut:
             hidden = [match for match in self.near if match.score >= self.threshold]
             if hidden:
@@ -94,20 +94,19 @@ class MatchResult:
 
 
 class SkillMatcher:
-    """Compares requests with a library of skills that may change at any time."""
+    """Matches requests with a library of skills that may change at any time."""
 
     def __init__(
         self,
         skills: Iterable[SkillMetadata] = (),
         *,
         mode: Mode | str | None = None,
-        body: BodyReader | None = read_body,
+        body: BodyReader = read_body,
         threshold: float | None = None,
         settings: MatchingSettings | None = None,
         embedder: Embedder | None = None,
     ) -> None:
-        """`body` returns a skill's instructions (None leaves them out); `embedder` takes the place of
-        the one that the extra `semantic` brings."""
+        """`body` returns a skill's instructions; `embedder` replaces the one of the extra `semantic`."""
         self.settings = MatchingSettings.from_environment() if settings is None else settings
         wanted = Mode.parse(mode, "mode") if isinstance(mode, str) else mode
         self.mode = wanted or self.settings.mode or Mode.LEXICAL
@@ -115,7 +114,7 @@ class SkillMatcher:
         self.threshold = THRESHOLD if chosen is None else chosen
         scorer = _scorer(self.mode, self.settings, body, embedder)
         self.signals = scorer.signals if scorer else (self.mode.value,)
-        """What the scores are made of."""
+        """The inputs of the scores."""
         self._library = _Library(scorer)
         self._lock = RLock()
         self.update(skills)
@@ -127,23 +126,23 @@ class SkillMatcher:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Trigger patterns that cannot be used, and why."""
+        """Invalid trigger patterns, with the reason."""
         with self._lock:
             return tuple(found for some in self._library.triggers.diagnostics.values() for found in some)
 
     def match(self, request: str, limit: int | None = None) -> list[Match]:
-        """The skills that clearly fit, best first, at most `limit` (default 3); empty when none does."""
+        """Return the matching skills, best first, at most `limit` (default 3); empty if none matches."""
         with self._lock:
             fitting, _ = self._judged(request)
             return [self._library.match(found) for found in fitting[: self._most(limit)]]
 
     def rank(self, request: str, limit: int = 10) -> list[Match]:
-        """The nearest skills, best first, whether or not they are near enough to match."""
+        """Return the nearest skills, best first, whether or not they match."""
         with self._lock:
             return [self._library.match(found) for found in self._library.ask(request)[: max(limit, 0)]]
 
     def explain(self, request: str, limit: int | None = None) -> MatchResult:
-        """What `match` returns, what the limit cut off, and what came near."""
+        """Return the matches, those beyond the limit, and the nearest other skills."""
         most = self._most(limit)
         with self._lock:
             fitting, missed = self._judged(request)
@@ -154,19 +153,19 @@ class SkillMatcher:
         )
 
     def prepare(self) -> None:
-        """Load now what the first request would have to wait for."""
+        """Load now, so that the first request does not wait for it."""
         self.match("prepare")
 
     def add(self, skill: SkillMetadata) -> None:
-        """Add a skill, or replace what was known of the same file."""
+        """Add a skill, or replace the earlier version of the same file."""
         self._change((), [skill])
 
     def remove(self, skill: SkillMetadata) -> None:
-        """Forget a skill; one that is not known is no error."""
+        """Remove a skill; unknown ones are ignored."""
         self._change([_identity(skill)], ())
 
     def update(self, skills: Iterable[SkillMetadata]) -> None:
-        """Make the library exactly these skills; only what has changed is indexed again."""
+        """Set the library to exactly these skills; only changes are indexed."""
         with self._lock:
             library = self._library
             known = {identity: library.members[key] for identity, key in library.keys.items()}
@@ -179,7 +178,7 @@ class SkillMatcher:
         self._change(known.keys() - wanted.keys(), changed)
 
     def _change(self, gone: Collection["_Identity"], skills: Sequence[SkillMetadata]) -> None:
-        """Read `skills` without a lock, so that requests are answered meanwhile; then take them in."""
+        """Read `skills` without a lock, so that requests are served meanwhile; then add them."""
         before = self._library
         new = [_Member(skill, *self._stamp(skill)) for skill in skills]
         if not before.members:
@@ -197,7 +196,8 @@ class SkillMatcher:
         return member.settled and member.skill == skill and member.stamp == self._stamp(skill)[0]
 
     def _stamp(self, skill: SkillMetadata) -> tuple[Stamp | None, bool]:
-        """The state of the file, where its instructions count, and whether a change would change it."""
+        """Return the file's stamp, if instructions are scored, and whether any change of the file changes
+        it."""
         if "body" not in self.signals:
             return None, True
         try:
@@ -210,8 +210,8 @@ class SkillMatcher:
         return self.settings.limit if limit is None else max(limit, 0)
 
     def _judged(self, request: str) -> tuple[list["_Candidate"], list["_Candidate"]]:
-        """The skills that match, and the others: all that are called for or declare what the request has,
-        and by its score the best one, unless the request names what it wants."""
+        """Return the matching skills, and the others. Every skill requested by name or with a matching
+        trigger matches, and by score only the best one, unless the request names a skill."""
         found = self._library.ask(request)
         named = any(one.ordered for one in found)
         fitting, missed = [], []
@@ -231,12 +231,12 @@ _Identity = tuple[str, str]
 
 
 class _Member(NamedTuple):
-    """A skill and the state its file had when it was indexed."""
+    """A skill and the stamp of its file when it was indexed."""
 
     skill: SkillMetadata
     stamp: Stamp | None
     settled: bool
-    """Whether any change of the file would change the stamp."""
+    """Whether every change of the file changes the stamp."""
 
 
 class _Candidate(NamedTuple):
@@ -244,15 +244,15 @@ class _Candidate(NamedTuple):
     score: float
     request: Request
     ordered: bool
-    """Called for by name."""
+    """Whether the request asks for it by name."""
     declared: bool
-    """The request has one of its triggers."""
+    """Whether the request contains one of its triggers."""
     offered: bool
-    """It may come without being called by name."""
+    """Whether it may match without being named."""
 
 
 class _Library:
-    """The skills of a matcher and everything that is known of them."""
+    """The skills of a matcher and their indexes."""
 
     def __init__(self, scorer: Scorer | None) -> None:
         self.scorer = scorer
@@ -264,7 +264,7 @@ class _Library:
         self._asked: tuple[str, list[_Candidate]] | None = None
 
     def fill(self, new: Sequence[_Member]) -> None:
-        """Begin with these skills."""
+        """Index these skills as the initial library."""
         unique = list({_identity(member.skill): member for member in new}.values())
         skills = [member.skill for member in unique]
         keys = self.scorer.fill(skills) if self.scorer else range(len(skills))
@@ -334,9 +334,9 @@ class _Library:
 
 
 def _scorer(
-    mode: Mode, settings: MatchingSettings, read_body: BodyReader | None, embedder: Embedder | None
+    mode: Mode, settings: MatchingSettings, read_body: BodyReader, embedder: Embedder | None
 ) -> Scorer | None:
-    """The scorer of a mode; `keyword` needs none beside the declared triggers."""
+    """Return the scorer of a mode; `keyword` needs none besides the declared triggers."""
     if mode is Mode.KEYWORD:
         return None
     if mode is Mode.SEMANTIC:

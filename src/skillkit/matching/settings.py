@@ -1,4 +1,4 @@
-"""What the environment says about matching, read once at the edge and passed on as values."""
+"""Matching settings from the environment."""
 
 import math
 import os
@@ -33,18 +33,19 @@ class Mode(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class MatchingSettings:
-    """What the user chose; None is where skillkit decides."""
+    """Settings of the user; None selects the default."""
 
     mode: Mode | None = None
     limit: int = DEFAULT_LIMIT
     cache_dir: Path | None = None
-    """Where vectors and the catalogue index are kept; None keeps nothing on disk."""
+    """Folder of vectors and the catalogue index; None disables the cache."""
     threshold: float | None = None
-    """The confidence from which a skill matches: a higher one puts in fewer wrong skills, and fewer right."""
+    """Minimum confidence of a match: a higher value gives fewer false matches, and more missed ones."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> "MatchingSettings":
-        """`SKILL_MATCHING_MODE`, `SKILL_MATCHING_THRESHOLD`, `SKILL_MAX_PER_REQUEST`, `XDG_CACHE_HOME`."""
+        """Read `SKILL_MATCHING_MODE`, `SKILL_MATCHING_THRESHOLD`, `SKILL_MAX_PER_REQUEST` and
+        `XDG_CACHE_HOME`."""
         environment = os.environ if environment is None else environment
         mode = environment.get("SKILL_MATCHING_MODE", "").strip()
         limit = _number(
@@ -67,16 +68,16 @@ class MatchingSettings:
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path | None:
-    """`skillkit` in the user's cache folder, or None when the user has no home."""
+    """Return `skillkit` in the user's cache folder, or None without a home folder."""
     configured = environment.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(configured):  # the specification says to ignore a relative one
+    if os.path.isabs(configured):  # the specification requires ignoring a relative path
         return Path(configured) / "skillkit"
     home = environment.get("HOME", "")
     return Path(home) / ".cache" / "skillkit" if os.path.isabs(home) else None
 
 
 def _number(text: str, variable: str, fits: Callable[[float], bool], wanted: str) -> float | None:
-    """What a variable says, None where it says nothing."""
+    """Parse the value of a variable; None if empty."""
     if not text.strip():
         return None
     try:

@@ -1,4 +1,4 @@
-"""The index of a large library on disk, by content, so that a second process does not build it."""
+"""The index of a large library on disk, addressed by content, so that other processes reuse it."""
 
 import contextlib
 import hashlib
@@ -13,12 +13,12 @@ logger = logging.getLogger(__name__)
 Postings = Mapping[str, "array[int]"]
 MOST_FILES = 4
 _VERSION = 1
-"""Changes whenever the same skill would have other postings."""
+"""Incremented when the postings of an unchanged skill would differ."""
 _PATTERN = f"words-{_VERSION}-*.sqlite"
 
 
 class IndexFile:
-    """A SQLite file that is never changed: the members of a library, and a row for each term."""
+    """An immutable SQLite file: the members of a library, and one row per term."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -26,12 +26,12 @@ class IndexFile:
             f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
         )
         self.members: dict[bytes, list[int]] = {}
-        """The digest of a skill → the numbers under which it is known."""
+        """Maps a skill's digest to its numbers in the index."""
         for digest, key in self._connection.execute("SELECT digest, key FROM members"):
             self.members.setdefault(digest, []).append(key)
 
     def postings(self, kind: str, term: str) -> bytes:
-        """The texts of one kind that have a term, as `write` got them."""
+        """Return the texts of one kind that contain a term, as passed to `write`."""
         try:
             row = self._connection.execute(f"SELECT packed FROM {kind} WHERE term = ?", (term,)).fetchone()
         except (sqlite3.Error, UnicodeError) as error:
@@ -43,7 +43,7 @@ class IndexFile:
 
     @classmethod
     def find(cls, folder: Path, digests: Iterable[bytes]) -> "IndexFile | None":
-        """The file with most of these skills, and at least half of its own."""
+        """Return the file that contains most of these skills, if they are at least half of its own."""
         wanted = frozenset(digests)
         best, most = None, 0
         for path in folder.glob(_PATTERN):
@@ -66,7 +66,7 @@ class IndexFile:
     def write(
         cls, folder: Path, members: Sequence[tuple[bytes, int]], kinds: Mapping[str, Postings]
     ) -> "IndexFile | None":
-        """Keep an index; None where no file can be written."""
+        """Store an index; return None if the file cannot be written."""
         name = hashlib.sha256(b"".join(digest for digest, _ in members)).hexdigest()[:16]
         path = folder / _PATTERN.replace("*", name)
         new = path.with_name(f"{path.name}.{os.getpid()}")

@@ -1,4 +1,4 @@
-"""Text to search terms: folded, split, stemmed, without the words that every request has."""
+"""Convert text to search terms: case-folded, split, stemmed, without stop words."""
 
 import gzip
 import re
@@ -11,9 +11,9 @@ from typing import NamedTuple
 from skillkit.matching.porter import stem
 
 _ACCENTS = re.compile("[\u0300-\u036f]")
-# Scripts whose vowel signs are not letters to `re`, taken as whole blocks.
+# Scripts whose vowel signs `re` does not treat as letters, included as whole blocks.
 _ABUGIDAS = "\u0590-\u05ff\u0610-\u06ff\u0900-\u109f\u1780-\u17ff"
-# Scripts written without spaces between words.
+# Scripts without spaces between words.
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u303f\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
@@ -22,12 +22,12 @@ _WORD = re.compile(rf"[^\W_](?:[^\W_]|['’{_ABUGIDAS}])*(?:\+\+|\#(?!\w))?|[{_A
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 _UNSPACED_OR_NOT = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
 LONGEST_WORD = 64
-# ASCII that is in no word becomes a space, so that long texts are split without the regular expression.
+# ASCII characters outside words become spaces, so that long texts are split without a regular expression.
 _GAPS = bytes(
     code if code > 127 or chr(code).isalnum() or chr(code) in "'+#" else ord(" ") for code in range(256)
 )
 
-# Function words of English, and the words that any request or any description is made of.
+# English function words, and words common to all requests or descriptions.
 STOP_WORDS = frozenset(
     """
     a about above after again against all also am an and any anyone anything are as at be because
@@ -51,7 +51,7 @@ _BRITISH = re.compile("(?<=[a-z]{4})is(?=(?:e[drs]?|ers|ing|ations?)$)")
 
 
 def fold(text: str) -> str:
-    """`text` as it is compared: without case, accents and compatibility forms."""
+    """Normalise `text` for comparison: case, accents and compatibility forms are removed."""
     if text.isascii():
         return text.lower()
     decomposed = unicodedata.normalize("NFKD", text).casefold()
@@ -59,24 +59,24 @@ def fold(text: str) -> str:
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether a text has characters of a script without spaces between words."""
+    """Return whether a text contains characters of a script without spaces between words."""
     return not text.isascii() and _UNSPACED_RUN.search(text) is not None
 
 
 def words(text: str) -> list[str]:
-    """The words of `text` as they are written."""
+    """Return the words of `text` as written."""
     return _WORD.findall(text)
 
 
 def terms(text: str) -> list[str]:
-    """The search terms of `text` in order, repeated as often as they occur."""
+    """Return the search terms of `text` in order, with repetitions."""
     return [term for word in words(text) for term in terms_of_word(word)]
 
 
 def count_terms(text: str) -> dict[str, int]:
-    """How often each search term occurs in a long text."""
+    """Return the count of each search term in a long text."""
     pieces = text.encode("utf-8", "surrogatepass").translate(_GAPS).split()
-    counts = Counter(map(_PIECES.__getitem__, pieces))  # no Python loop over every word
+    counts = Counter(map(_PIECES.__getitem__, pieces))  # avoids a Python loop over every word
     counts.pop("", None)
     for several in [joined for joined in counts if " " in joined]:
         count = counts.pop(several)
@@ -86,7 +86,7 @@ def count_terms(text: str) -> dict[str, int]:
 
 
 class _Pieces(dict[bytes, str]):
-    """What stands between two gaps → its terms, joined by spaces: mostly one, none for a stop word."""
+    """Maps the text between two gaps to its terms, joined by spaces: usually one, none for a stop word."""
 
     def __missing__(self, piece: bytes) -> str:
         if len(self) >= MOST_PIECES:
@@ -101,7 +101,7 @@ _PIECES = _Pieces()
 
 @lru_cache(maxsize=65_536)
 def terms_of_word(word: str) -> tuple[str, ...]:
-    """The search terms of one word: mostly its stem, none for a stop word, pairs of characters in scripts
+    """Return the search terms of one word: usually its stem, none for a stop word, character pairs in scripts
     without spaces."""
     folded = fold(word)
     if is_unspaced(folded):
@@ -113,35 +113,35 @@ def terms_of_word(word: str) -> tuple[str, ...]:
     if not whole or len(whole) > LONGEST_WORD or whole in STOP_WORDS:
         return ()
     if len(whole) <= 2 and whole.isdigit():
-        return ()  # small numbers are in any text
+        return ()  # small numbers occur in any text
     return (_stem(whole),)
 
 
 @lru_cache(maxsize=65_536)
 def stem_of_word(word: str) -> str:
-    """The stem of any word, stop words included."""
+    """Return the stem of any word, stop words included."""
     return _stem(_bare(fold(word)))
 
 
 def _bare(folded: str) -> str:
-    """A word without apostrophes and a possessive s."""
+    """Remove apostrophes and a possessive s."""
     folded = folded.replace("’", "'")
     return folded.removesuffix("'s").replace("'", "")
 
 
 @lru_cache(maxsize=65_536)
 def _stem(word: str) -> str:
-    """The stem, the same for `organise` and `organize`."""
+    """Return the stem, the same for `organise` and `organize`."""
     return stem(_BRITISH.sub("iz", word) if "is" in word else word)
 
 
 def _pairs(run: str) -> list[str]:
-    """Neighbouring characters, which find words where no space marks them."""
+    """Return pairs of adjacent characters, which find words in scripts without spaces."""
     return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
 
 
 class UsualTerms(NamedTuple):
-    """Term → the share of public skills that have it; rare terms are missing."""
+    """Maps terms to the share of public skills that contain them; rare terms are omitted."""
 
     descriptions: dict[str, float]
     bodies: dict[str, float]
@@ -149,7 +149,7 @@ class UsualTerms(NamedTuple):
 
 @lru_cache(maxsize=1)
 def usual_terms() -> UsualTerms:
-    """How usual a term is in skills, which a small library cannot say by its own texts."""
+    """Return the general frequency of terms in skills, which a small library cannot provide itself."""
     packed = resources.files("skillkit.matching").joinpath("usual_terms.txt.gz").read_bytes()
     descriptions: dict[str, float] = {}
     bodies: dict[str, float] = {}

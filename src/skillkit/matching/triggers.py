@@ -1,4 +1,4 @@
-"""What authors declare: keywords and verbs, found by their stems, and patterns, run on RE2."""
+"""Declared triggers: keywords and verbs, found by their stems, and patterns, matched by RE2."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ from skillkit.matching.terms import fold, is_unspaced, stem_of_word, words
 LONGEST_PATTERN = 1_000
 PATTERN_MEMORY = 1 << 20
 CONFIDENCE = {"keyword": 0.6, "verb": 0.5, "pattern": 0.7}
-"""What one trigger alone is worth; several add up towards 1."""
+"""Score of a single trigger; several add up towards 1."""
 
 
 class Hit(NamedTuple):
-    """A trigger that the request has."""
+    """A trigger that the request contains."""
 
     kind: str
     shown: str
@@ -31,21 +31,21 @@ class _Trigger(NamedTuple):
     stems: tuple[str, ...]
 
 
-class Compiled(Protocol):
-    """A pattern that can be looked for."""
+class CompiledPattern(Protocol):
+    """A compiled pattern for searching."""
 
     def search(self, text: str) -> object | None: ...
 
 
 @dataclass(slots=True)
 class TriggerFinder:
-    """Triggers by their first stem, so that the cost follows the request and not the library."""
+    """Triggers by their first stem, so that the cost depends on the request and not on the library."""
 
     diagnostics: dict[int, tuple[Diagnostic, ...]] = field(default_factory=dict)
     _by_first: dict[str, list[_Trigger]] = field(default_factory=lambda: defaultdict(list))
     _literal: list[_Trigger] = field(default_factory=list)
-    """Triggers without a word, or of a script without spaces: found anywhere in the text."""
-    _patterns: dict[int, list[tuple[Hit, Compiled]]] = field(default_factory=dict)
+    """Triggers without a word, or in a script without spaces: matched anywhere in the text."""
+    _patterns: dict[int, list[tuple[Hit, CompiledPattern]]] = field(default_factory=dict)
     _last: tuple[Request, dict[int, list[Hit]]] | None = None
 
     def add(self, key: int, skill: SkillMetadata) -> None:
@@ -77,14 +77,14 @@ class TriggerFinder:
         self.diagnostics.pop(key, None)
 
     def scores(self, request: Request) -> dict[int, float]:
-        """Between 0 and 1: the more triggers, the nearer to 1."""
+        """Return scores between 0 and 1: the more triggers, the higher."""
         return {key: _confidence(hits) for key, hits in self.hits(request).items()}
 
     def reasons(self, request: Request, key: int) -> tuple[str, ...]:
         return tuple(f"has its {hit.kind} “{hit.shown}”" for hit in self.hits(request).get(key, ()))
 
     def hits(self, request: Request) -> dict[int, list[Hit]]:
-        """Which triggers the request has, by skill; looked for once, however often it is asked."""
+        """Return the triggers that the request contains, by skill; cached for repeated calls."""
         if self._last is None or self._last[0] is not request:
             found: dict[int, dict[Hit, None]] = defaultdict(dict)
             for trigger in self._present(request):
@@ -115,12 +115,12 @@ def _confidence(hits: list[Hit]) -> float:
 
 
 def patterns_available() -> bool:
-    """Whether the RE2 engine is installed; Python's own `re` never runs an author's pattern."""
+    """Return whether the RE2 engine is installed; Python's own `re` never runs an author's pattern."""
     return find_spec("re2") is not None
 
 
-def _compiled(text: str, path: Path) -> Compiled | Diagnostic:
-    """A pattern without regard to case, or why it cannot be used."""
+def _compiled(text: str, path: Path) -> CompiledPattern | Diagnostic:
+    """Compile a pattern without regard to case, or return the reason why it is invalid."""
     if len(text) > LONGEST_PATTERN:
         return _refused(text, path, f"has {len(text)} characters; the limit is {LONGEST_PATTERN}")
     if not patterns_available():
@@ -138,7 +138,7 @@ def _compiled(text: str, path: Path) -> Compiled | Diagnostic:
     options.log_errors = False
     options.max_mem = PATTERN_MEMORY
     try:
-        compiled: Compiled = re2.compile(text, options)
+        compiled: CompiledPattern = re2.compile(text, options)
     except re2.error as error:
         reason = error.args[0] if error.args else "not valid"
         if isinstance(reason, bytes):

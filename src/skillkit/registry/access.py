@@ -1,4 +1,4 @@
-"""Who may see what: the one place that decides it, for every dialect, page, count and error."""
+"""Visibility: the one place that decides who sees a version, in every dialect, page, count and error."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ SCOPES = (READ, PUBLISH, REVIEW, PATH)
 
 
 class State(str, Enum):
-    """What became of a version."""
+    """The state of a version."""
 
     HELD = "held"
     REFUSED = "refused"
@@ -22,7 +22,7 @@ class State(str, Enum):
 
 
 class Purpose(Enum):
-    """What somebody wants of a version."""
+    """Why somebody reads a version."""
 
     LIST = "find it in a list, or as the latest"
     SEE = "see its facts"
@@ -39,22 +39,22 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whoever asks."""
+    """Who sent a request."""
 
     user: str = ""
-    """Empty for nobody in particular."""
+    """Empty for an anonymous caller."""
     grants: tuple[Grant, ...] = ()
     token: int | None = None
-    """The token that it comes with, if any."""
+    """The id of the token that was sent."""
     address: str = ""
 
     def has(self, scope: str, owner: int | None = None) -> bool:
-        """Whether a grant of this scope covers the owner; None asks for one that covers all."""
+        """Return whether a grant of this scope covers the owner, or all owners if None."""
         return any(one.scope == scope and one.owner in (None, owner) for one in self.grants)
 
     @property
     def publishes(self) -> tuple[int, ...]:
-        """The owners that it may publish as by name."""
+        """The owners named by its publish grants."""
         return tuple(one.owner for one in self.grants if one.scope == PUBLISH and one.owner is not None)
 
     @property
@@ -75,7 +75,7 @@ class Visibility:
     """Every read needs a token."""
 
     def reads(self, caller: Caller, owner: int, owner_private: bool) -> bool:
-        """Whether the caller may read what the owner has published."""
+        """Return whether the caller may read the published versions of an owner."""
         if not (self.private or owner_private):
             return True
         return any(one.owner in (None, owner) for one in caller.grants)
@@ -102,7 +102,7 @@ class Visibility:
             raise MissingError
 
     def condition(self, caller: Caller) -> tuple[str, Sequence[object]]:
-        """`reads` as a condition of SQL about the table `owner`, with its values."""
+        """Return `reads` as a condition of SQL on the table `owner`, with its values."""
         if any(one.owner is None for one in caller.grants):
             return "1 = 1", ()
         named = sorted({one.owner for one in caller.grants if one.owner is not None})

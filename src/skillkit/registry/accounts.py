@@ -1,4 +1,4 @@
-"""Tokens, device logins, upload tickets, and how often somebody may ask."""
+"""Tokens, device logins, upload tickets and rate limits."""
 
 import hashlib
 import secrets
@@ -15,9 +15,10 @@ from skillkit.registry.exceptions import ForbiddenError, MissingError, RejectedE
 from skillkit.registry.store import Registry
 
 TICKET_SECONDS = DEVICE_SECONDS = 600
-DEVICE_INTERVAL = 1
+DEVICE_INTERVAL = 2
+"""Seconds between two polls of a device; one that polls twice as often gets `slow_down`."""
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
-"""Of user codes: no vowels, so that they make no words."""
+"""Letters of user codes; without vowels they spell no words."""
 MAX_DEVICES = 1000
 MAX_CALLERS = 10_000
 _PREFIX = "skr_"
@@ -29,7 +30,7 @@ def _hash(secret: str) -> str:
 
 
 class Accounts:
-    """Who holds which token; a secret is shown once and kept as a hash."""
+    """Tokens, devices and tickets; a secret is returned once and stored as a hash."""
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
@@ -46,12 +47,14 @@ class Accounts:
         *,
         days: float | None = None,
     ) -> str:
-        """Make a token and return its secret. An owner that does not exist is made with its first token."""
+        """Create a token and return its secret; create the owner if it does not exist."""
         unknown = sorted(set(scopes) - set(SCOPES))
         if unknown or not scopes:
-            raise RejectedError(f"A token's scopes are {', '.join(SCOPES)}")
+            raise RejectedError(f"Unknown scope: use {', '.join(SCOPES)}")
+        if PATH in scopes and len(scopes) > 1:
+            raise RejectedError("A token for a secret path has no other scope")
         if not user.strip() or not user.isprintable() or len(user) > 100:
-            raise RejectedError("Say whose token it is, in at most 100 characters")
+            raise RejectedError("A token needs a user name of 1 to 100 printable characters")
         found = self.registry.owner(owner) if owner else None
         number = found["id"] if found else self.registry.add_owner(owner, actor) if owner else None
         secret = _PREFIX + secrets.token_urlsafe(32)
@@ -78,9 +81,9 @@ class Accounts:
         )
 
     def tokens(self, caller: Caller) -> list[Row]:
-        """The tokens that the caller may see: its own, or all for a reviewer of all."""
+        """Return the tokens of the caller's user; all of them for a reviewer of all owners."""
         rows = self.database.rows(
-            "SELECT token.id, token.user, token.scopes, token.created, token.expires, token.revoked,"
+            'SELECT token.id, token."user", token.scopes, token.created, token.expires, token.revoked,'
             " owner.name AS owner FROM token LEFT JOIN owner ON owner.id = token.owner ORDER BY token.id"
         )
         return [row for row in rows if caller.has(REVIEW) or (caller.user and row["user"] == caller.user)]
@@ -90,12 +93,12 @@ class Accounts:
             raise MissingError
         with self.database.writing() as database:
             database.run("UPDATE token SET revoked = ? WHERE id = ? AND revoked IS NULL", time.time(), token)
-            row = database.row("SELECT user, owner FROM token WHERE id = ?", token)
+            row = database.row('SELECT "user", owner FROM token WHERE id = ?', token)
             assert row is not None
             self.registry.record(actor, "token revoked", row["owner"], row["user"], f"token {token}")
 
     def caller(self, secret: str, *, in_path: bool = False) -> Caller | None:
-        """Whoever holds the token; None for one that is unknown, expired, revoked, or of the other kind."""
+        """Return the holder of a token, None if it is unknown, expired, revoked or of the other kind."""
         row = self.database.row(
             "SELECT * FROM token WHERE hash = ? AND revoked IS NULL AND (expires IS NULL OR expires > ?)",
             _hash(secret),
@@ -106,9 +109,9 @@ class Accounts:
         return Caller(row["user"], _grants([row]), row["id"])
 
     def user(self, name: str) -> Caller | None:
-        """Whoever a reverse proxy says it is: with the grants of all tokens of that user."""
+        """Return the user that a reverse proxy names, with the grants of all their tokens."""
         rows = self.database.rows(
-            "SELECT * FROM token WHERE user = ? AND revoked IS NULL AND (expires IS NULL OR expires > ?)",
+            'SELECT * FROM token WHERE "user" = ? AND revoked IS NULL AND (expires IS NULL OR expires > ?)',
             name,
             time.time(),
         )
@@ -118,7 +121,7 @@ class Accounts:
     # Device login
 
     def begin_device(self, label: str) -> tuple[str, str]:
-        """Return the code for the device and the one that a person types."""
+        """Return the device code and the user code."""
         device = secrets.token_urlsafe(32)
         letters = "".join(secrets.choice(_LETTERS) for _ in range(8))
         code = f"{letters[:4]}-{letters[4:]}"
@@ -144,11 +147,11 @@ class Accounts:
             time.time(),
         )
         if row is None:
-            raise MissingError("No login waits with this code")
+            raise MissingError("No pending login has this code")
         return row
 
     def answer_device(self, caller: Caller, user_code: str, *, approve: bool) -> None:
-        """Let a device log in as the caller, or not."""
+        """Approve or deny a device login as the caller."""
         if caller.token is None:
             raise ForbiddenError("Sign in first")
         row = self.pending_device(user_code)
@@ -163,23 +166,36 @@ class Accounts:
             self.registry.record(caller, f"device login {state}", None, caller.user, row["label"])
 
     def poll_device(self, device: str) -> str:
-        """Return the new token. Raises RejectedError with the word of RFC 8628 while there is none."""
+        """Return the new token. Raises RejectedError with an error code of RFC 8628 if there is none."""
         now = time.time()
         with self.database.writing() as database:
             row = database.row("SELECT * FROM device WHERE hash = ?", _hash(device))
             if row is None or row["expires"] < now:
                 raise RejectedError("expired_token")
             if row["state"] == "pending":
-                raise RejectedError("authorization_pending")
-            database.run("DELETE FROM device WHERE hash = ?", row["hash"])
-            source = database.row("SELECT * FROM token WHERE id = ?", row["token"])
-            if row["state"] == "approved" and source is not None and source["revoked"] is None:
-                secret = _PREFIX + secrets.token_urlsafe(32)
-                scopes = [scope for scope in source["scopes"].split() if scope in (READ, PUBLISH)]
-                expires = min(now + 90 * 86400, source["expires"] or 1e12)
-                self._insert(secret, source["user"], scopes or [READ], source["owner"], expires)
-                return secret
-        raise RejectedError("access_denied")
+                database.run("UPDATE device SET polled = ? WHERE hash = ?", now, row["hash"])
+                refusal = (
+                    "slow_down" if now - row["polled"] < DEVICE_INTERVAL / 2 else "authorization_pending"
+                )
+            else:
+                database.run("DELETE FROM device WHERE hash = ?", row["hash"])
+                source = database.row("SELECT * FROM token WHERE id = ?", row["token"])
+                if row["state"] == "approved" and source is not None and source["revoked"] is None:
+                    return self._insert_like(source)
+                refusal = "access_denied"
+        raise RejectedError(refusal)
+
+    def _insert_like(self, source: Row) -> str:
+        """Create the token of a device: the scopes of the approving token without `review`."""
+        secret = _PREFIX + secrets.token_urlsafe(32)
+        scopes = [scope for scope in source["scopes"].split() if scope in (READ, PUBLISH)] or [READ]
+        expires = min(time.time() + 90 * 86400, source["expires"] or 1e12)
+        self._insert(secret, source["user"], scopes, source["owner"], expires)
+        user = Caller(source["user"])
+        self.registry.record(
+            user, "token added", source["owner"], source["user"], f"{' '.join(scopes)} by a device"
+        )
+        return secret
 
     # Upload tickets
 
@@ -212,28 +228,25 @@ class Accounts:
         return ticket
 
     def fill_ticket(self, caller: Caller, ticket: str, content: bytes) -> str:
-        """Take the one upload of a ticket; return the SHA-256 of what came."""
+        """Store the upload of a ticket, once, and return its SHA-256."""
         digest = hashlib.sha256(content).hexdigest()
         with self.database.writing() as database:
             row = self._ticket(caller, ticket)
             if row["content"] is not None:
-                raise RejectedError("The ticket was used already")
+                raise RejectedError("The upload ticket was already used")
             if len(content) != row["size"] or (row["sha256"] and digest != row["sha256"]):
-                raise RejectedError("The upload is not what the ticket is for: its size or digest differs")
+                raise RejectedError("The size or SHA-256 of the upload does not match its ticket")
             database.run("UPDATE ticket SET content = ? WHERE hash = ?", content, row["hash"])
         return digest
 
-    def ticket_size(self, caller: Caller, ticket: str) -> int:
-        return int(self._ticket(caller, ticket)["size"])
-
     def take_ticket(self, caller: Caller, ticket: str, path: str, sha256: str) -> bytes:
-        """Return what was uploaded with a ticket for `path`, which is gone afterwards."""
+        """Return what was uploaded with a ticket for `path`, and delete the ticket."""
         with self.database.writing() as database:
             row = self._ticket(caller, ticket)
             database.run("DELETE FROM ticket WHERE hash = ?", row["hash"])
         content: bytes | None = row["content"]
         if content is None or row["path"] != path or hashlib.sha256(content).hexdigest() != sha256:
-            raise RejectedError(f"The upload of '{path[:200]}' does not fit its ticket")
+            raise RejectedError(f"The upload of '{path[:200]}' does not match its ticket")
         return content
 
     def _ticket(self, caller: Caller, ticket: str) -> Row:
@@ -250,7 +263,7 @@ class Accounts:
     # Forms
 
     def form_token(self, caller: Caller) -> str:
-        """What a form that changes something has to send back: it is of this server and this user."""
+        """Return the CSRF token of forms: bound to this server and this user."""
         key = self.database.row(_FORM_KEY)
         if key is None:
             with self.database.writing() as database:
@@ -274,12 +287,12 @@ class RateLimits:
 
     @property
     def files(self) -> int:
-        """Files that come one by one: as many as the uploads may have."""
+        """Single files: as many as the uploads may have."""
         return 2 * SKILL_FILES * self.uploads
 
 
 class RateLimiter:
-    """Buckets in memory that fill up evenly; the longest unused are forgotten."""
+    """Token buckets of this process; the least recently used are dropped."""
 
     def __init__(self, limits: RateLimits) -> None:
         self._limits = limits
@@ -287,7 +300,7 @@ class RateLimiter:
         self._lock = Lock()
 
     def spend(self, caller: Caller, kind: str) -> None:
-        """Count one request. Raises TooManyError when none is left."""
+        """Count one request. Raises TooManyError if none is left."""
         limit = getattr(self._limits, kind)
         key, now = (kind, caller.token or caller.address), time.monotonic()
         with self._lock:

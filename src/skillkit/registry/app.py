@@ -1,12 +1,15 @@
 """The web application: every request is checked, limited, attributed to a caller, and handed to a dialect."""
 
 import asyncio
+import base64
 import hmac
 import logging
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,7 +18,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from skillkit.registry import clawhub, desk, native, pages, site
+from skillkit.core.limits import MIB
+from skillkit.registry import adk, apm, claude, clawhub, desk, mcp, native, pages, site
 from skillkit.registry.access import ANYBODY, Caller
 from skillkit.registry.exceptions import (
     ForbiddenError,
@@ -40,9 +44,14 @@ def create_app(server: Server) -> "Gate":
     pool = ThreadPoolExecutor(THREADS, "skillkit-registry")
     endpoints: Sequence[Endpoint] = (
         Endpoint("/healthz", _healthy),
+        Endpoint("/favicon.ico", _no_icon),
         *site.ENDPOINTS,
         *clawhub.ENDPOINTS,
         *native.ENDPOINTS,
+        *apm.ENDPOINTS,
+        *claude.ENDPOINTS,
+        *adk.ENDPOINTS,
+        *mcp.ENDPOINTS,
         *desk.ENDPOINTS,
         *pages.ENDPOINTS,
     )
@@ -66,12 +75,17 @@ def _healthy(ask: Ask) -> Response:
     return PlainTextResponse("ok")
 
 
+def _no_icon(ask: Ask) -> Response:
+    """Answer what every browser asks for, or its console shows an error."""
+    return Response(status_code=204)
+
+
 async def _missing(request: Request, error: Exception) -> Response:
     return plain_error(MissingError())
 
 
 class Gate:
-    """Refuses foreign hosts, and takes a secret path off the address before anything could write it down."""
+    """Reject unknown hosts, and remove a secret path from the address before anything can log it."""
 
     def __init__(self, application: Application, server: Server) -> None:
         self._application = application
@@ -98,26 +112,52 @@ class Gate:
 
 def _route(server: Server, pool: ThreadPoolExecutor, endpoint: Endpoint) -> Callable[[Request], object]:
     async def run(request: Request) -> Response:
+        begun = time.monotonic()
+        response = await reply(request)
+        if server.durations is not None:  # by pattern: an address may hold a secret path
+            about = {
+                "http.route": endpoint.path,
+                "http.request.method": endpoint.method,
+                "http.response.status_code": response.status_code,
+            }
+            server.durations.record(time.monotonic() - begun, about)
+        return response
+
+    async def reply(request: Request) -> Response:
+        run_in_pool = partial(asyncio.get_running_loop().run_in_executor, pool)
+        if not endpoint.max_body:
+            return await run_in_pool(_answered, server, endpoint, request)
+        # A body is kept in memory only for a caller who may send one and has not sent too many.
+        admitted = await run_in_pool(_admitted, server, endpoint, request)
         try:
-            body = await _body(request, endpoint.max_body)
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(pool, _answered, server, endpoint, request, body)
+            body = await _body(request, endpoint.max_body, keep=isinstance(admitted, Ask))
         except RegistryServerError as error:
-            return plain_error(error)
+            return endpoint.refuse(error)
+        if isinstance(admitted, Response):
+            return admitted
+        return await run_in_pool(_handled, endpoint, replace(admitted, body=body))
 
     return run
 
 
-async def _body(request: Request, most: int) -> bytes:
-    received = bytearray()
+async def _body(request: Request, most: int, *, keep: bool) -> bytes:
+    received, size = bytearray(), 0
     async for piece in request.stream():
-        received += piece
-        if len(received) > most:
-            raise TooLargeError(f"The request has more than {most:,} bytes")
+        size += len(piece)
+        if size > most:
+            raise TooLargeError(f"The request exceeds {most:,} bytes")
+        if keep:
+            received += piece
     return bytes(received)
 
 
-def _answered(server: Server, endpoint: Endpoint, request: Request, body: bytes) -> Response:
+def _answered(server: Server, endpoint: Endpoint, request: Request) -> Response:
+    admitted = _admitted(server, endpoint, request)
+    return _handled(endpoint, admitted) if isinstance(admitted, Ask) else admitted
+
+
+def _admitted(server: Server, endpoint: Endpoint, request: Request) -> Ask | Response:
+    """Return the request with its caller, whose limit it counts against, or the answer that refuses it."""
     query = {name: values[-1] for name, values in parse_qs(request.url.query, keep_blank_values=True).items()}
     secret = request.state.secret
     ask = Ask(
@@ -127,24 +167,33 @@ def _answered(server: Server, endpoint: Endpoint, request: Request, body: bytes)
         request.path_params,
         query,
         request.headers,
-        body,
+        b"",
         f"{SECRET_PATH}{secret}" if secret else "",
     )
     try:
         ask = _attributed(ask, endpoint, request, secret)
         server.limiter.spend(ask.caller, endpoint.limit)
+        if endpoint.max_body > MIB:
+            ask.known()
+        return ask
+    except RegistryServerError as error:
+        return error_page(ask, error) if endpoint.is_page else endpoint.refuse(error)
+
+
+def _handled(endpoint: Endpoint, ask: Ask) -> Response:
+    try:
         if endpoint.is_page and ask.method == "POST":
             _check_form(ask)
         return endpoint.handler(ask)
     except RegistryServerError as error:
-        return error_page(ask, error) if endpoint.is_page else plain_error(error)
+        return error_page(ask, error) if endpoint.is_page else endpoint.refuse(error)
     except Exception:
         logger.exception("%s %s failed", endpoint.method, endpoint.path)  # the pattern, not the address
         return PlainTextResponse("Internal error", 500)
 
 
 def _attributed(ask: Ask, endpoint: Endpoint, request: Request, secret: str) -> Ask:
-    """The request with its caller: of a secret path, a token, a proxy's header or a page's cookie."""
+    """Return the request with the caller of its secret path, token, proxy header or cookie."""
     server, settings = ask.server, ask.server.settings
     peer = request.client.host if request.client else ""
     trusted = peer in settings.proxies
@@ -158,8 +207,7 @@ def _attributed(ask: Ask, endpoint: Endpoint, request: Request, secret: str) -> 
             server.limiter.spend(nobody, "reads")
             raise MissingError
     elif authorization := ask.headers.get("authorization", ""):
-        scheme, _, token = authorization.partition(" ")
-        found = server.accounts.caller(token.strip()) if scheme.lower() == "bearer" else None
+        found = server.accounts.caller(_token(authorization))
         if found is None:
             server.limiter.spend(nobody, "reads")
             raise UnauthorizedError("The token is unknown, expired or revoked")
@@ -169,6 +217,17 @@ def _attributed(ask: Ask, endpoint: Endpoint, request: Request, secret: str) -> 
         if found is None and (cookie := _cookie(ask.headers.get("cookie", ""))):
             found = server.accounts.caller(cookie)
     return replace(ask, caller=replace(found or nobody, address=address), cookie=cookie)
+
+
+def _token(authorization: str) -> str:
+    """Return the token of an Authorization header; git and apm may send it as a password."""
+    scheme, _, value = authorization.partition(" ")
+    if scheme.lower() == "basic":
+        try:
+            return base64.b64decode(value, validate=True).decode().partition(":")[2]
+        except ValueError:
+            return ""
+    return value.strip() if scheme.lower() == "bearer" else ""
 
 
 def _cookie(text: str) -> str:
@@ -182,15 +241,15 @@ def _cookie(text: str) -> str:
 
 
 def _check_form(ask: Ask) -> None:
-    """Refuse a change that no page of ours, shown to this user, has sent."""
+    """Raise ForbiddenError unless one of our pages, shown to this user, sent the form."""
     base = urlsplit(ask.server.settings.base_url)
     allowed = {f"{base.scheme}://{host}" for host in (base.netloc, *ask.server.settings.hosts)}
     if ask.headers.get("origin", "") not in allowed:
-        raise ForbiddenError("Another site may not send this form")
+        raise ForbiddenError("The form was sent from another site (Origin)")
     try:
         sent = parse_qs(ask.body.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise RejectedError("The form is not UTF-8") from error
     expected = ask.server.accounts.form_token(ask.caller)
     if not hmac.compare_digest(sent.get("form", [""])[0].encode(), expected.encode()):
-        raise ForbiddenError("This was not sent by a page that was shown to you. Open it again.")
+        raise ForbiddenError("The form has expired. Reload the page and try again.")

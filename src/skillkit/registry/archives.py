@@ -1,4 +1,4 @@
-"""The archives that clients install from, and the sum by which clawhub knows a set of files."""
+"""The archives that clients install from, and clawhub's fingerprint of a set of files."""
 
 import hashlib
 import io
@@ -14,7 +14,7 @@ _PLACE = {
 
 
 def zip_of(tree: SkillTree) -> bytes:
-    """The files as .zip, the same bytes each time."""
+    """Return a .zip of the files, byte for byte the same each time."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, file in sorted(tree.files.items()):
@@ -27,7 +27,7 @@ def zip_of(tree: SkillTree) -> bytes:
 
 
 def fingerprint(tree: SkillTree) -> str:
-    """The sum that clawhub makes of a folder: its text files, sorted as JavaScript sorts by language."""
+    """Return clawhub's fingerprint of a folder: its text files, sorted like `localeCompare`."""
     lines = [
         f"{path}:{tree.digest.files[path].sha256}"
         for path in sorted(tree.files, key=_collation)
@@ -37,7 +37,7 @@ def fingerprint(tree: SkillTree) -> str:
 
 
 def _collation(path: str) -> tuple[list[int], list[bool]]:
-    """The order of `localeCompare` for ASCII: punctuation, digits, letters; small ones before large ones."""
+    """Return the sort key of `localeCompare` for ASCII: punctuation, digits, letters, lower case first."""
     return (
         [_PLACE.get(letter, 100 + ord(letter)) for letter in path.lower()],
         [letter.isupper() for letter in path],

@@ -1,4 +1,4 @@
-"""What is looked at before a version is published; nothing of a skill is run."""
+"""Checks before a version is published; no script of a skill is run."""
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,7 +44,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class CheckedSkill:
-    """A skill that can be published, with everything that is known of it."""
+    """A valid skill with its card, reports and routing cases."""
 
     name: str
     tree: SkillTree
@@ -62,7 +62,7 @@ class CheckedSkill:
 def check_tree(tree: SkillTree, folder: str) -> CheckedSkill:
     """Validate a skill and run its static tests. Raises RejectedError with every reason."""
     if SKILL_FILE not in tree.files:
-        raise RejectedError(f"There is no {SKILL_FILE} at the top of the upload")
+        raise RejectedError(f"The upload has no {SKILL_FILE} at its top level")
     try:
         metadata = manifest(tree.skill_file, folder)
     except InstallError as error:
@@ -114,10 +114,7 @@ def _case(case: RoutedCase) -> dict[str, Any]:
 
 
 def route(checked: CheckedSkill, title: str, neighbours: Sequence[Neighbour]) -> dict[str, Any]:
-    """Ask the cases of the skill and of its neighbours of all of them together.
-
-    Return which of its own it wins or loses, and which of theirs it would take.
-    """
+    """Return which of its own cases the skill wins among its neighbours, and which of theirs it takes."""
     bodies = {title: checked.instructions, **{each.title: each.instructions for each in neighbours}}
     library = [_placed(checked.tree.skill_file, title)]
     library += [_placed(each.instructions.encode(), each.title) for each in neighbours]
@@ -145,7 +142,7 @@ def _limited(neighbours: Iterable[Neighbour], most: int) -> list[tuple[Neighbour
 
 
 def _placed(content: bytes, title: str) -> SkillMetadata:
-    """The metadata of a skill that is on no disk, at a path that says whose it is."""
+    """Return the metadata of a skill that is not on disk; its path is the title."""
     return manifest(content, title, recover=True)
 
 
@@ -159,7 +156,7 @@ def _winner(matcher: SkillMatcher, request: str) -> str:
 
 
 def growth(before: Capabilities, after: Capabilities) -> list[str]:
-    """What the card gained that a reviewer should see before users get it."""
+    """Return the gains of the card that hold a version for review."""
     gained = []
     for name in GROWTH:
         new = sorted(set(getattr(after, name)) - set(getattr(before, name)))

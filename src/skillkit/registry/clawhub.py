@@ -7,11 +7,10 @@ from typing import Any
 from starlette.responses import PlainTextResponse, Response
 
 from skillkit.core.limits import KIB, MIB, SKILL_BYTES, SKILL_FILES
-from skillkit.install.sources.unpack import unpack
 from skillkit.registry.access import PUBLISH, Purpose, State
 from skillkit.registry.accounts import DEVICE_INTERVAL, DEVICE_SECONDS
 from skillkit.registry.exceptions import AmbiguousError, ForbiddenError, MissingError, RejectedError
-from skillkit.registry.server import Ask, Endpoint, Handler, archive_answer, json_answer
+from skillkit.registry.server import Ask, Endpoint, Handler, json_answer, send_archive
 from skillkit.registry.store import SkillRow, VersionRow
 
 
@@ -20,7 +19,7 @@ def _milliseconds(seconds: float) -> int:
 
 
 def _naming_owners(handler: Handler) -> Handler:
-    """An ambiguous name is answered with the owners, of which the client prints an install line each."""
+    """Return the owners of an ambiguous name; the client prints an install line for each."""
 
     def answer(ask: Ask) -> Response:
         try:
@@ -43,28 +42,36 @@ def _naming_owners(handler: Handler) -> Handler:
 
 def _skill(ask: Ask, purpose: Purpose = Purpose.SEE) -> SkillRow:
     slug = ask.path.get("slug") or ask.query.get("slug", "")
-    return ask.registry.skill(ask.caller, slug, ask.query.get("ownerHandle", "").removeprefix("@"), purpose)
+    return ask.registry.skill(ask.caller, slug, _owner(ask), purpose)
 
 
-def _latest(ask: Ask, skill: SkillRow) -> VersionRow | None:
-    return None if skill.latest is None else ask.registry.version(ask.caller, skill, "", Purpose.LIST)
+def _owner(ask: Ask) -> str:
+    return ask.query.get("ownerHandle", "").removeprefix("@")
 
 
-def _skill_data(skill: SkillRow, latest: VersionRow | None) -> dict[str, Any]:
+def _skill_data(skill: SkillRow) -> dict[str, Any]:
     return {
         "slug": skill.name,
         "displayName": skill.name,
         "summary": skill.description,
-        "tags": {"latest": latest.number} if latest else {},
+        "tags": {"latest": skill.latest_number} if skill.latest_number else {},
         "stats": {"downloads": skill.downloads},
         "createdAt": _milliseconds(skill.created),
         "updatedAt": _milliseconds(skill.updated),
     }
 
 
-def _version_data(version: VersionRow | None) -> dict[str, Any] | None:
-    if version is None:
+def _latest_data(skill: SkillRow) -> dict[str, Any] | None:
+    if skill.latest is None:
         return None
+    return {
+        "version": skill.latest_number,
+        "createdAt": _milliseconds(skill.updated),
+        "changelog": skill.latest_changelog,
+    }
+
+
+def _version_data(version: VersionRow) -> dict[str, Any]:
     return {
         "version": version.number,
         "createdAt": _milliseconds(version.created),
@@ -78,21 +85,19 @@ def _discovery(ask: Ask) -> Response:
 
 def _search(ask: Ask) -> Response:
     found = ask.registry.search(ask.caller, ask.query.get("q", ""), ask.limit())
-    results = []
-    for place, skill in enumerate(found):
-        latest = _latest(ask, skill)
-        results.append(
-            {
-                "score": round(1 / (1 + place), 3),
-                "slug": skill.name,
-                "displayName": skill.name,
-                "summary": skill.description,
-                "version": latest.number if latest else None,
-                "updatedAt": _milliseconds(skill.updated),
-                "downloads": skill.downloads,
-                "ownerHandle": skill.owner_name,
-            }
-        )
+    results = [
+        {
+            "score": round(1 / (1 + place), 3),
+            "slug": skill.name,
+            "displayName": skill.name,
+            "summary": skill.description,
+            "version": skill.latest_number,
+            "updatedAt": _milliseconds(skill.updated),
+            "downloads": skill.downloads,
+            "ownerHandle": skill.owner_name,
+        }
+        for place, skill in enumerate(found)
+    ]
     return json_answer({"results": results})
 
 
@@ -101,21 +106,17 @@ def _explore(ask: Ask) -> Response:
     before = int(cursor) / 1e6 if cursor.isdecimal() and len(cursor) < 20 else None
     limit = ask.limit()
     found = ask.registry.newest(ask.caller, limit, before)
-    items = []
-    for skill in found:
-        latest = _latest(ask, skill)
-        items.append({**_skill_data(skill, latest), "latestVersion": _version_data(latest)})
+    items = [{**_skill_data(skill), "latestVersion": _latest_data(skill)} for skill in found]
     last = str(int(found[-1].updated * 1e6)) if len(found) == limit else None
     return json_answer({"items": items, "nextCursor": last})
 
 
 def _inspect(ask: Ask) -> Response:
     skill = _skill(ask)
-    latest = _latest(ask, skill)
     return json_answer(
         {
-            "skill": _skill_data(skill, latest),
-            "latestVersion": _version_data(latest),
+            "skill": _skill_data(skill),
+            "latestVersion": _latest_data(skill),
             "owner": {"handle": skill.owner_name, "displayName": skill.owner_name},
             "moderation": None,
         }
@@ -133,7 +134,7 @@ def _version(ask: Ask) -> Response:
     files = [{**_file_data(file), "contentType": _type(file["path"])} for file in version.files]
     return json_answer(
         {
-            "version": {**(_version_data(version) or {}), "files": files},
+            "version": {**_version_data(version), "files": files},
             "skill": {"slug": skill.name, "displayName": skill.name},
         }
     )
@@ -149,19 +150,14 @@ def _type(path: str) -> str:
 
 def _file(ask: Ask) -> Response:
     skill = _skill(ask, Purpose.FETCH)
-    version, data = ask.registry.archive(ask.caller, skill, ask.query.get("version", ""))
-    file = unpack(data, "the archive").get(ask.query.get("path", ""))
-    if file is None:
-        raise MissingError
+    number, path = ask.query.get("version", ""), ask.query.get("path", "")
+    version, file = ask.registry.file(ask.caller, skill, number, path)
     # Whatever the file is, a browser shows text.
     return PlainTextResponse(file.content, headers={"x-version": version.number})
 
 
 def _download(ask: Ask) -> Response:
-    skill = _skill(ask, Purpose.FETCH)
-    version, data = ask.registry.archive(ask.caller, skill, ask.query.get("version", ""), "zip")
-    ask.server.count_download(skill)
-    return archive_answer(ask, data, version.zip, "application/zip")
+    return send_archive(ask, _owner(ask), ask.query.get("slug", ""), ask.query.get("version", ""))
 
 
 def _resolve(ask: Ask) -> Response:
@@ -170,21 +166,20 @@ def _resolve(ask: Ask) -> Response:
     except MissingError:
         raise MissingError("Skill not found") from None
     found = ask.registry.match_fingerprint(ask.caller, skill, ask.query.get("hash", ""))
-    latest = _latest(ask, skill)
+    latest = skill.latest_number
     if latest is None:  # the next number comes after what its publisher has already sent
-        latest = next(iter(ask.registry.versions(ask.caller, skill)), None)
+        latest = next((each.number for each in ask.registry.versions(ask.caller, skill)), None)
     return json_answer(
         {
             "match": {"version": found.number} if found else None,
-            "latestVersion": {"version": latest.number} if latest else None,
+            "latestVersion": {"version": latest} if latest else None,
         }
     )
 
 
 def _whoami(ask: Ask) -> Response:
     caller = ask.known()
-    names = {row["id"]: row["name"] for row in ask.registry.owners()}
-    handle = next((names[owner] for owner in caller.publishes), caller.user)
+    handle = next(map(ask.registry.owner_name, caller.publishes), caller.user)
     return json_answer({"user": {"handle": handle, "displayName": caller.user, "image": None}})
 
 
@@ -206,18 +201,19 @@ def _device_token(ask: Ask) -> Response:
     try:
         token = ask.server.accounts.poll_device(ask.text(ask.document(), "device_code"))
     except RejectedError as error:
-        return json_answer({"error": str(error)}, 400)
+        slower = {"interval": DEVICE_INTERVAL + 5} if str(error) == "slow_down" else {}
+        return json_answer({"error": str(error), **slower}, 400)
     return json_answer({"access_token": token, "token_type": "bearer", "scope": "read write"})
 
 
 def _upload_url(ask: Ask) -> Response:
     caller = ask.known()
     if not any(grant.scope == PUBLISH for grant in caller.grants):
-        raise ForbiddenError("The token does not allow to publish")
+        raise ForbiddenError("The token does not have the scope publish")
     document = ask.document()
     size = document.get("size")
     if not isinstance(size, int) or isinstance(size, bool):
-        raise RejectedError("'size' is not a number")
+        raise RejectedError("'size' is not an integer")
     path, sha256 = ask.text(document, "path"), ask.text(document, "sha256", "")
     ticket = ask.server.accounts.add_ticket(caller, path[:4096], size, sha256)
     return json_answer({"uploadUrl": f"{ask.base}/up/{ticket}", "uploadTicket": ticket})
@@ -250,7 +246,8 @@ def _publish(ask: Ask) -> Response:
         version=ask.text(document, "version", ""),
         changelog=ask.text(document, "changelog", ""),
     )
-    status = "published" if found.version.state is State.PUBLISHED else "pending"
+    found.check_accepted()
+    status = "pending" if found.version.state is State.HELD else "published"
     return json_answer(
         {
             "ok": True,
@@ -264,10 +261,9 @@ def _publish(ask: Ask) -> Response:
 
 def _only_owner(ask: Ask) -> str:
     owners = ask.caller.publishes
-    names = {row["id"]: row["name"] for row in ask.registry.owners()}
     if len(owners) != 1:
-        raise RejectedError("Say which owner publishes it: --owner NAME")
-    return str(names[owners[0]])
+        raise RejectedError("The token is not limited to one owner; choose one with --owner NAME")
+    return ask.registry.owner_name(owners[0])
 
 
 def _withdraw(ask: Ask) -> Response:
@@ -303,7 +299,7 @@ ENDPOINTS = (
     Endpoint(f"{_API}/download", _naming_owners(_download)),
     Endpoint(f"{_API}/resolve", _naming_owners(_resolve)),
     Endpoint(f"{_API}/whoami", _whoami),
-    Endpoint("/api/cli/device/code", _device_code, "POST", 16 * KIB),
+    Endpoint("/api/cli/device/code", _device_code, "POST", 16 * KIB, "uploads"),
     Endpoint("/api/cli/device/token", _device_token, "POST", 16 * KIB),
     Endpoint("/api/cli/telemetry/install", _telemetry, "POST", 16 * KIB),
 )

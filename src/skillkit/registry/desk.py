@@ -1,4 +1,4 @@
-"""Pages for those who have a token: sign in, review queue, tokens, events, device login."""
+"""Pages that need a token: sign in, review queue, tokens, events, device login."""
 
 from urllib.parse import urlsplit
 
@@ -6,11 +6,11 @@ from starlette.responses import RedirectResponse, Response
 
 from skillkit.registry.access import PUBLISH, READ, REVIEW, SCOPES, Caller, Purpose, State
 from skillkit.registry.exceptions import ForbiddenError, MissingError, RejectedError, UnauthorizedError
-from skillkit.registry.frame import COOKIE, button, field, form, moment, page, sent, skill_address
+from skillkit.registry.frame import COOKIE, button, form, moment, page, sent, skill_address
 from skillkit.registry.pages import compare, describe
 from skillkit.registry.server import Ask, Endpoint
 from skillkit.web.html import Markup, link, table, tag
-from skillkit.web.layout import count_of, nothing, section
+from skillkit.web.layout import command, count_of, field, nothing, section
 
 _MAX_FORM = 16 * 1024
 _CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
@@ -22,7 +22,7 @@ _CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
     },
     PUBLISH: {"published": ("yank",), "yanked": ("unyank",)},
 }
-"""What a scope allows with a version in a state."""
+"""The actions that a scope allows on a version, by its state."""
 
 
 def _signed_in(ask: Ask) -> Caller:
@@ -34,7 +34,7 @@ def _signed_in(ask: Ask) -> Caller:
 def _login(ask: Ask) -> Response:
     if ask.caller.token is not None:
         return page(ask, "Signed in", "/login", form(ask, "/logout", button("Sign out")))
-    token = field("Token", "token", type="password", autocomplete="off", required=True)
+    token = field("Token", "token", type="password", required=True)
     return page(ask, "Sign in", "/login", form(ask, "/login", token, button("Sign in")))
 
 
@@ -71,7 +71,7 @@ def _queue(ask: Ask) -> Response:
         for skill, version in held
     ]
     content = table(("Version", "Held because", "By", "Since"), rows, "Held versions") if rows else None
-    return page(ask, "Review", "/review", content or nothing("Nothing waits for a review."))
+    return page(ask, "Review", "/review", content or nothing("Nothing is waiting for review."))
 
 
 def _review(ask: Ask) -> Response:
@@ -89,12 +89,11 @@ def _review(ask: Ask) -> Response:
     place = skill_address(skill, version.number, "review")
     actions = form(ask, place, reason, buttons) if buttons else None
     published = [
-        each
-        for each in ask.registry.versions(caller, skill, Purpose.LIST)
-        if version.state is State.HELD and each.order < version.order
+        each for each in ask.registry.versions(caller, skill, Purpose.LIST) if each.order < version.order
     ]
-    changes = compare(ask, published[0], version) if published else []
-    heading = section(f"Since {published[0].number}", *changes) if published else None
+    before = published[0] if published else None
+    since = f"Since {before.number}" if before else "New"
+    heading = section(since, *compare(ask, before, version)) if version.state is State.HELD else None
     title = f"Review {skill.title} {version.number}"
     return page(ask, title, "/review", actions, heading, *describe(ask, skill, version))
 
@@ -114,9 +113,8 @@ def _tokens(ask: Ask) -> Response:
     caller = _signed_in(ask)
     rows = []
     for row in ask.server.accounts.tokens(caller):
-        state = (
-            f"revoked {moment(row['revoked'])}" if row["revoked"] else moment(row["expires"]) or "no expiry"
-        )
+        revoked, expires = moment(row["revoked"]), moment(row["expires"])
+        state = ["revoked ", revoked] if revoked else expires or "no expiry"
         revoke = form(
             ask,
             "/tokens/revoke",
@@ -125,7 +123,7 @@ def _tokens(ask: Ask) -> Response:
         )
         owner = row["owner"] or "every owner"
         rows.append((row["id"], row["user"], row["scopes"], owner, state, "" if row["revoked"] else revoke))
-    listed = table(("Id", "User", "Scopes", "Owner", "Expires", ""), rows, "Tokens")
+    listed = table(("Id", "User", "Scopes", "Owner", "Expires", "Change"), rows, "Tokens")
     return page(ask, "Tokens", "/tokens", listed, _new_token(ask))
 
 
@@ -133,27 +131,27 @@ def _new_token(ask: Ask) -> Markup:
     scopes = field("Scopes", "scopes", value="read", required=True)
     owner, days = (
         field("Owner", "owner"),
-        field("Days", "days", type="number", min=1, value=90, required=True),
+        field("Days", "days", type="number", min=1, value="90", required=True),
     )
     return section("New token", form(ask, "/tokens", scopes, owner, days, button("Make a token")))
 
 
 def _add_token(ask: Ask) -> Response:
-    """A user hands out no more than what they hold themselves."""
+    """Create a token of the user, with no more than their own grants."""
     caller = _signed_in(ask)
     scopes, owner, days = sent(ask, "scopes").split(), sent(ask, "owner"), sent(ask, "days")
     if not days.isdecimal() or not 0 < int(days) <= 3650:
-        raise RejectedError("Days are a number from 1 to 3650")
+        raise RejectedError("Days must be a number from 1 to 3650")
     found = ask.registry.owner(owner) if owner else None
     number = found["id"] if found else None
     if (owner and found is None) or any(
         scope not in SCOPES or not caller.has(READ if scope not in (PUBLISH, REVIEW) else scope, number)
         for scope in scopes
     ):
-        raise ForbiddenError("You cannot hand out what you do not hold yourself")
+        raise ForbiddenError("A new token cannot have more scopes or owners than your own")
     secret = ask.server.accounts.add_token(caller, caller.user, scopes, owner, days=int(days))
-    shown = tag("pre", secret, data_copy=secret)
-    note = tag("p", "This is shown once. Keep it like a password.", class_="notice")
+    shown = tag("p", command(secret))
+    note = tag("p", "This token is shown once. Keep it like a password.", class_="notice")
     return page(ask, "New token", "/tokens", note, shown)
 
 
@@ -180,7 +178,7 @@ def _device(ask: Ask) -> Response:
     if ask.caller.token is None:
         note = tag("p", "Sign in, then open this page again and type the code that the program shows.")
         return page(ask, "Device login", "", note, link("/login", "Sign in"))
-    code = field("Code", "code", autocomplete="off", required=True, placeholder="ABCD-EFGH")
+    code = field("Code", "code", required=True, placeholder="ABCD-EFGH")
     buttons = (button("Let it sign in as me", "approve"), button("Refuse", "deny"))
     return page(ask, "Device login", "", form(ask, "/device", code, *buttons))
 

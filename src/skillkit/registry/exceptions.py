@@ -1,4 +1,4 @@
-"""What the registry refuses, with the status that every dialect answers it with."""
+"""Errors of the registry, with the HTTP status that every dialect uses."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ class RegistryServerError(SkillsUseError):
 
 
 class MissingError(RegistryServerError):
-    """There is no such thing, or none that this caller may see: the two are never told apart."""
+    """It does not exist, or this caller may not see it: the answers are the same."""
 
     status = 404
 
@@ -21,13 +21,13 @@ class MissingError(RegistryServerError):
 
 
 class BlockedError(RegistryServerError):
-    """The version was blocked; the message is the reviewer's reason."""
+    """The version was blocked; the message has the reviewer's reason."""
 
     status = 410
 
 
 class ConflictError(RegistryServerError):
-    """The number is taken by other bytes, or the state does not allow the change."""
+    """The number belongs to other bytes, or the state does not allow the change."""
 
     status = 409
 
@@ -41,7 +41,7 @@ class AmbiguousError(ConflictError):
 
 
 class RejectedError(RegistryServerError):
-    """The upload breaks a rule; nothing of it was kept."""
+    """The input breaks a rule; nothing of it was stored."""
 
     status = 422
 
@@ -63,13 +63,13 @@ class UnauthorizedError(RegistryServerError):
 
 
 class TooLargeError(RegistryServerError):
-    """The request has more bytes than are read."""
+    """The request exceeds its size limit."""
 
     status = 413
 
 
 class TooManyError(RegistryServerError):
-    """The caller's limit for a minute is used up; `seconds` until the next try."""
+    """The rate limit is exceeded; retry after `seconds`."""
 
     status = 429
 

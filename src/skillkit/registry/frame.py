@@ -1,8 +1,7 @@
-"""The frame of the registry's pages, and the parts that several of them have."""
+"""The layout of the registry's pages, and the parts that they share."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from pathlib import Path
 from urllib.parse import parse_qs, quote
 
 from starlette.responses import HTMLResponse, Response
@@ -17,7 +16,6 @@ from skillkit.web.html import Markup, table, tag
 from skillkit.web.layout import badge, document, nothing
 
 COOKIE = "skillkit_registry"
-SCRIPT = Path(__file__).parent / "static" / "registry.js"
 _KINDS = {
     State.PUBLISHED: "good",
     State.HELD: "warn",
@@ -28,7 +26,7 @@ _KINDS = {
 
 
 def page(ask: Ask, title: str, here: str, *content: object, status: int = 200) -> Response:
-    """Return a page with the navigation that the user has a use for."""
+    """Return a page with navigation for the user."""
     navigation = [("/", "Skills")]
     if ask.caller.token is not None:
         navigation += [("/review", "Review"), ("/tokens", "Tokens"), ("/events", "Events")]
@@ -39,16 +37,14 @@ def page(ask: Ask, title: str, here: str, *content: object, status: int = 200) -
         brand="skill registry",
         navigation=navigation,
         here=here,
-        scripts=["/static/registry.js"],
+        scripts=["/static/web.js"],
         footer=f"skillkit {__version__}",
     )
     return HTMLResponse(text, status)
 
 
 def error_page(ask: Ask, error: RegistryServerError) -> Response:
-    response = page(
-        ask, "Not found" if error.status == 404 else "This cannot be done", "", nothing(str(error))
-    )
+    response = page(ask, "Not found" if error.status == 404 else "Request failed", "", nothing(str(error)))
     response.status_code = error.status
     if isinstance(error, TooManyError):
         response.headers["retry-after"] = str(error.seconds)
@@ -56,13 +52,9 @@ def error_page(ask: Ask, error: RegistryServerError) -> Response:
 
 
 def form(ask: Ask, action: str, *content: object) -> Markup:
-    """A form that changes something."""
+    """Return a form that changes something, with its CSRF token."""
     token = tag("input", type="hidden", name="form", value=ask.server.accounts.form_token(ask.caller))
     return tag("form", token, *content, method="post", action=action)
-
-
-def field(label: str, name: str, **attributes: object) -> Markup:
-    return tag("label", label, tag("input", name=name, **attributes))
 
 
 def button(text: str, value: str = "") -> Markup:
@@ -70,7 +62,7 @@ def button(text: str, value: str = "") -> Markup:
 
 
 def sent(ask: Ask, name: str) -> str:
-    """A field of the form that was sent; `app` has decoded it once already."""
+    """Return a field of the submitted form; `app` has checked that it decodes."""
     return parse_qs(ask.body.decode("utf-8", "replace")).get(name, [""])[0].strip()
 
 
@@ -83,8 +75,11 @@ def skill_address(skill: SkillRow, *more: str) -> str:
 
 
 def moment(seconds: float | None) -> str:
-    """A time as people read it, in UTC."""
-    return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    """Return a time as people read it, in UTC."""
+    if seconds is None:
+        return ""
+    time = datetime.fromtimestamp(seconds, UTC)
+    return tag("time", f"{time:%Y-%m-%d %H:%M} UTC", datetime=time.isoformat(timespec="milliseconds"))
 
 
 def state_badge(state: State) -> Markup:
@@ -92,7 +87,7 @@ def state_badge(state: State) -> Markup:
 
 
 def card_table(card: Capabilities) -> Markup:
-    """What a skill brings and asks for."""
+    """Return the facts of a capability card."""
     rows = [
         (label, [tag("div", value, class_="mono") for value in values], MEANINGS[label])
         for label, values in card.facts()
@@ -103,7 +98,7 @@ def card_table(card: Capabilities) -> Markup:
 
 
 def difference_table(changes: Iterable[tuple[str, tuple[str, ...], tuple[str, ...]]]) -> Markup:
-    """How what a skill may do has changed."""
+    """Return the difference of two capability cards."""
     rows = [
         (
             label,

@@ -1,11 +1,11 @@
-"""Taking skills in from elsewhere, taking the whole registry along, and checking every digest."""
+"""Import, export, mirrors, verification of digests and removal of orphans."""
 
 import hashlib
 import io
 import json
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,31 +13,37 @@ from skillkit.core.disk import sync_folder, temporary_beside
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.limits import JSON_BYTES
 from skillkit.install.exceptions import InstallError
-from skillkit.install.fetch import Wanted, fetch
+from skillkit.install.fetch import SkillSelector, fetch
 from skillkit.install.sources.kinds import parse_source
 from skillkit.install.sources.source import Access
 from skillkit.install.sources.unpack import unpack
 from skillkit.install.tree import SkillTree, TreeLimits
-from skillkit.registry.access import Caller, Grant
+from skillkit.registry.access import OPERATOR, Caller, Grant
 from skillkit.registry.exceptions import MissingError, RegistryServerError, RejectedError
 from skillkit.registry.publishing import Publication, Publisher
-from skillkit.registry.schema import KEPT, MIGRATIONS
+from skillkit.registry.schema import KEPT, MIGRATIONS, MIRRORED
 from skillkit.registry.store import Registry
 
 HEAD = "skillkit-registry.json"
 _BATCH = 500
+_FIXED = {
+    "owner": ("name", "folded"),
+    "skill": ("owner", "name"),
+    "version": ("skill", "number", "digest", "tar", "zip", "files"),
+}
+"""Columns that a mirror never changes."""
 
 
 def import_source(
     publisher: Publisher, owner: str, source: str, *, skills: tuple[str, ...] = (), ref: str | None = None
 ) -> tuple[list[Publication], list[tuple[str, str]]]:
-    """Publish the skills of any source that `skill add` knows, each held like an upload.
+    """Publish the skills of any source that `skill add` supports, each held like an upload.
 
-    Return what came of each, and what was left out with the reason.
+    Return the publications, and the skipped paths with their reasons.
     """
     caller = Caller("import", (Grant("publish"),))
     parsed = parse_source(source, ref=ref)
-    wanted = Wanted(skills, everything=not skills)
+    wanted = SkillSelector(skills, everything=not skills)
     with parsed.open(Access()) as opened:
         fetched = fetch(opened, parsed.path, wanted, TreeLimits())
     done, left_out = [], [(left.path, left.reason) for left in fetched.left_out]
@@ -45,24 +51,30 @@ def import_source(
         try:
             done.append(publisher.publish_tree(caller, owner, skill.tree))
         except RegistryServerError as error:
-            left_out.append((skill.name, str(error)))
+            left_out.append((skill.skill.name, str(error)))
     return done, left_out
 
 
-def export(registry: Registry, file: Path) -> tuple[int, int]:
-    """Write rows and blobs of one moment into a file; return how many of each. Serving goes on meanwhile."""
+def export(registry: Registry, file: Path, since: float | None = None) -> tuple[int, int]:
+    """Write a snapshot of rows and blobs to a file, also while serving; return how many of each.
+
+    With `since`, for a mirror: only blobs of later versions, and no tokens and events.
+    """
+    tables = KEPT if since is None else MIRRORED
     database = registry.database
     temporary = temporary_beside(file)
     rows = 0
     blobs: set[str] = set()
     try:
         with tarfile.open(temporary, "w") as archive, database.reading():
-            _add(archive, HEAD, json.dumps({"format": 1, "schema": len(MIGRATIONS)}).encode())
-            for table in KEPT:
+            head = {"format": 1, "schema": len(MIGRATIONS), "since": since}
+            _add(archive, HEAD, json.dumps(head).encode())
+            for table in tables:
                 with tempfile.TemporaryFile() as lines:
                     for row in _all_rows(registry, table):
                         rows += 1
-                        blobs |= {row[name] for name in ("tar", "zip") if name in row}
+                        if row["created" if table != "event" else "time"] >= (since or 0):
+                            blobs |= {row[name] for name in ("tar", "zip") if name in row}
                         lines.write(json.dumps(row).encode() + b"\n")
                     _add_file(archive, f"rows/{table}.jsonl", lines)
             for name in sorted(blobs):  # a blob that a row names is never deleted
@@ -97,7 +109,7 @@ def _add_file(archive: tarfile.TarFile, name: str, content: IO[bytes]) -> None:
 
 
 def is_export(file: Path) -> bool:
-    """Whether a file was written by `export`."""
+    """Return whether a file was written by `export`."""
     try:
         with tarfile.open(file, "r:") as archive:
             first = archive.next()
@@ -107,44 +119,75 @@ def is_export(file: Path) -> bool:
 
 
 def import_export(registry: Registry, file: Path) -> tuple[int, int]:
-    """Fill an empty registry from an export; everything comes or nothing. Return rows and blobs."""
+    """Fill an empty registry from an export, or update a mirror, in one transaction.
+
+    Return how many rows and blobs were read.
+    """
     database = registry.database
-    if database.row("SELECT id FROM owner LIMIT 1") or database.row("SELECT id FROM event LIMIT 1"):
-        raise RejectedError("The registry is not empty; an export is imported into a new database")
     rows = blobs = 0
+    new: set[int] = set()
     with tarfile.open(file, "r:") as archive, database.writing():
+        head = _head(archive)
+        filled = database.row("SELECT id FROM owner LIMIT 1") or database.row("SELECT id FROM event LIMIT 1")
+        if head.get("since") is None and filled:
+            raise RejectedError("The registry is not empty; a whole export is imported into a new database")
+        tables = KEPT if head.get("since") is None else MIRRORED
         for member in archive:
             content = archive.extractfile(member) if member.isreg() else None
-            if content is None:
-                raise RejectedError(f"'{member.name[:80]}' does not belong into an export")
-            if member.name == HEAD:
-                _check_head(content.read(JSON_BYTES))
-            elif member.name.startswith("blobs/"):
+            table = member.name.removeprefix("rows/").removesuffix(".jsonl")
+            if content is None or not (member.name.startswith("blobs/") or table in tables):
+                if member.name == HEAD:
+                    continue
+                raise RejectedError(f"'{member.name[:80]}' is not part of an export")
+            if member.name.startswith("blobs/"):
                 if registry.blobs.put(content.read()) != member.name.removeprefix("blobs/"):
-                    raise RejectedError(f"{member.name} does not have the digest of its name")
+                    raise RejectedError(f"{member.name} does not match the digest in its name")
                 blobs += 1
-            elif member.name in {f"rows/{table}.jsonl" for table in KEPT}:
-                table = member.name.removeprefix("rows/").removesuffix(".jsonl")
-                for line in content:
-                    row = parse_json(line)
-                    known = {each["name"] for each in database.rows(f"PRAGMA table_info({table})")}
-                    if not isinstance(row, dict) or set(row) - known:
-                        raise RejectedError(f"A row of {table} has columns that are not known")
-                    database.insert(table, row)
-                    rows += 1
+                continue
+            known = database.columns(table)
+            for line in content:
+                row = parse_json(line)
+                if not isinstance(row, dict) or set(row) - known or not isinstance(row.get("id"), int):
+                    raise RejectedError(f"A row of {table} has unknown columns")
+                if _keep(registry, table, row) and table == "version":
+                    new.add(row["id"])
+                rows += 1
+            database.keep_ids(table)
         for skill in database.rows("SELECT id FROM skill"):
             registry.set_latest(skill["id"])
+        if problem := next(verify(registry, new), None):
+            raise RejectedError(f"{problem}. Export again with an earlier --since.")
+        if head.get("since") is not None:
+            registry.record(OPERATOR, "mirrored", None, file.name, f"{len(new)} new versions")
     return rows, blobs
 
 
-def _check_head(data: bytes) -> None:
-    head = parse_json(data)
+def _keep(registry: Registry, table: str, row: dict[str, Any]) -> bool:
+    """Insert a row and return True, or update the one of the same id except for its fixed columns."""
+    database = registry.database
+    present = database.row(f"SELECT * FROM {table} WHERE id = ?", row["id"])
+    if present is None:
+        database.insert(table, row)
+        return True
+    if any(present[name] != row.get(name) for name in _FIXED[table]):
+        raise RejectedError(f"The mirror has rows of its own: {table} {row['id']} differs")
+    columns = [name for name in row if name not in ("id", "latest", "downloads")]
+    changes = ", ".join(f"{name} = ?" for name in columns)
+    database.run(f"UPDATE {table} SET {changes} WHERE id = ?", *(row[name] for name in columns), row["id"])
+    return False
+
+
+def _head(archive: tarfile.TarFile) -> dict[str, Any]:
+    first = archive.next()
+    content = archive.extractfile(first) if first is not None and first.name == HEAD else None
+    head = parse_json(content.read(JSON_BYTES)) if content else None
     if not isinstance(head, dict) or head.get("format") != 1 or head.get("schema", 0) > len(MIGRATIONS):
         raise RejectedError("The export was written by a newer skillkit. Update skillkit.")
+    return head
 
 
-def verify(registry: Registry) -> Iterator[str]:
-    """Check the digest of every archive and file; yield what is wrong."""
+def verify(registry: Registry, versions: Container[int] | None = None) -> Iterator[str]:
+    """Check the digests of every archive and file, or of some versions; yield the problems."""
     titles = (
         "SELECT version.id, version.number, version.digest, version.tar, version.zip, version.files,"
         " skill.name AS skill, owner.name AS owner FROM version JOIN skill ON skill.id = version.skill"
@@ -154,19 +197,42 @@ def verify(registry: Registry) -> Iterator[str]:
     while rows := registry.database.rows(titles, last):
         last = rows[-1]["id"]
         for row in rows:
+            if versions is not None and row["id"] not in versions:
+                continue
             title = f"{row['owner']}/{row['skill']}@{row['number']}"
             for form in ("tar", "zip"):
                 try:
                     data = registry.blobs.get(row[form])
                     if hashlib.sha256(data).hexdigest() != row[form]:
-                        yield f"{title}: the {form} archive does not have its digest {row[form]}"
+                        yield f"{title}: the {form} archive does not match its digest {row[form]}"
                         continue
                     tree = SkillTree(unpack(data, title))
                 except (MissingError, InstallError) as error:
                     yield f"{title}: {error}"
                     continue
                 if tree.digest.digest != row["digest"]:
-                    yield f"{title}: the files of the {form} archive do not have the digest {row['digest']}"
+                    yield f"{title}: the files of the {form} archive do not match the digest {row['digest']}"
                 listed = {file["path"]: file["sha256"] for file in parse_json(row["files"])}
                 if listed != {path: each.sha256 for path, each in tree.digest.files.items()}:
-                    yield f"{title}: the files of the {form} archive are not those that are listed"
+                    yield f"{title}: the files of the {form} archive differ from the listed ones"
+
+
+def remove_orphans(registry: Registry) -> int:
+    """Delete blobs that no version references, left by a conflict or a kill; return how many.
+
+    Each is deleted inside a write transaction; a publication stores its blobs again inside its own.
+    """
+    removed = 0
+    for name in list(registry.blobs.names()):
+        if _is_referenced(registry, name):
+            continue
+        with registry.database.writing():
+            if not _is_referenced(registry, name):
+                registry.blobs.remove(name)
+                removed += 1
+    return removed
+
+
+def _is_referenced(registry: Registry, blob: str) -> bool:
+    found = registry.database.row("SELECT id FROM version WHERE tar = ? OR zip = ? LIMIT 1", blob, blob)
+    return found is not None

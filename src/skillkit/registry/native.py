@@ -1,4 +1,4 @@
-"""Our own dialect: publishing a whole archive in one request, and what was made of it."""
+"""The dialect of `agent skill publish`: a whole archive in one request."""
 
 from starlette.responses import Response
 

@@ -1,17 +1,17 @@
-"""Pages that everybody who may read sees: search, owner, skill, difference, files."""
+"""Pages for every reader: search, owner, skill, difference, files."""
 
 from collections.abc import Iterable
 
 from starlette.responses import PlainTextResponse, Response
 
 from skillkit.core.header import split
+from skillkit.install.capabilities import Capabilities
 from skillkit.install.changes import diff_lines, excerpt, file_changes
 from skillkit.install.sources.unpack import unpack
 from skillkit.install.tree import SkillTree
 from skillkit.registry.access import Purpose
 from skillkit.registry.exceptions import MissingError
 from skillkit.registry.frame import (
-    SCRIPT,
     card_table,
     difference_table,
     moment,
@@ -23,23 +23,16 @@ from skillkit.registry.publishing import routing_seen_by
 from skillkit.registry.server import Ask, Endpoint
 from skillkit.registry.store import SkillRow, VersionRow
 from skillkit.web.html import Markup, link, table, tag
-from skillkit.web.layout import STYLE, facts, nothing, section
+from skillkit.web.layout import SCRIPT, STYLE, command, facts, field, nothing, search, section
 from skillkit.web.markdown import render
 
 
 def _home(ask: Ask) -> Response:
     asked = ask.query.get("q", "")
     found = ask.registry.search(ask.caller, asked, 50) if asked else ask.registry.newest(ask.caller, 50)
-    search = tag(
-        "form",
-        tag("label", "Search skills", tag("input", type="search", name="q", value=asked)),
-        tag("button", "Search", type="submit"),
-        method="get",
-        action="/",
-    )
-    return page(
-        ask, "Skills", "/", search, _skills(found, "Nothing found." if asked else "Nothing is published yet.")
-    )
+    form = search("/", "Search", field("Search skills", "q", asked, type="search"), data_filters="list")
+    listed = _skills(found, "Nothing found." if asked else "Nothing is published yet.")
+    return page(ask, "Skills", "/", form, tag("div", listed, id="list", data_searched=True))
 
 
 def _skills(found: Iterable[SkillRow], otherwise: str) -> Markup:
@@ -61,12 +54,12 @@ def _owner(ask: Ask) -> Response:
     return page(ask, name, "", _skills(skills, "Nothing is published yet."), lines)
 
 
-def _line(command: str) -> Markup:
-    return tag("pre", command, data_copy=command)
+def _line(text: str) -> Markup:
+    return tag("p", command(text))
 
 
 def _shown(ask: Ask) -> tuple[SkillRow, VersionRow]:
-    """The skill and the version of the address; the latest, or the highest that its publisher sees."""
+    """Return the skill and version of the address: by default the latest, or the highest visible."""
     number = ask.path.get("number", "")
     purpose = Purpose.FETCH if number else Purpose.SEE
     skill = ask.registry.skill(ask.caller, ask.path["skill"], ask.path["owner"], purpose)
@@ -84,7 +77,7 @@ def _skill(ask: Ask) -> Response:
 
 
 def describe(ask: Ask, skill: SkillRow, version: VersionRow) -> list[Markup]:
-    """Everything that is known of a version."""
+    """Return the sections about a version."""
     versions = ask.registry.versions(ask.caller, skill)
     text = version.instructions.encode()
     body = text[split(text).body_start :].decode("utf-8", "replace")
@@ -117,11 +110,17 @@ def _install_lines(ask: Ask, skill: SkillRow, version: VersionRow) -> list[Marku
     if version.id != skill.latest:
         place += f"/{version.number}"
     named = f"--version {version.number} " if version.id != skill.latest else ""
-    return [
-        _line(f"agent skill add {place}"),
-        _line(f"npx skills add {place}"),
-        _line(f"CLAWHUB_REGISTRY={ask.base} clawhub install {named}@{skill.title}"),
+    lines = [
+        f"agent skill add {place}",
+        f"npx skills add {place}",
+        f"CLAWHUB_REGISTRY={ask.base} clawhub install {named}@{skill.title}",
     ]
+    if version.id == skill.latest:
+        lines += [
+            f"claude plugin marketplace add {ask.base}/claude/{skill.owner_name}/marketplace.json",
+            f"claude plugin install {skill.name}@{skill.owner_name}",
+        ]
+    return [_line(line) for line in lines]
 
 
 def _tests(version: VersionRow) -> list[Markup]:
@@ -192,11 +191,13 @@ def _compare(ask: Ask) -> Response:
     )
 
 
-def compare(ask: Ask, old: VersionRow, new: VersionRow) -> list[Markup]:
-    """The difference of two versions, in what they may do and in files."""
+def compare(ask: Ask, old: VersionRow | None, new: VersionRow) -> list[Markup]:
+    """Return the difference of two versions, or of a new one, in capabilities and files."""
     before, after = (
-        SkillTree(unpack(ask.registry.blobs.get(each.tar), "the archive")) for each in (old, new)
+        SkillTree(unpack(ask.registry.blobs.get(each.tar), "the archive") if each else {})
+        for each in (old, new)
     )
+    card = old.card if old else Capabilities()
     changes = file_changes(before.digest.files, after.digest.files)
     shown = excerpt(list(diff_lines(before.contents, after.contents)))
     kinds = {"+": "added", "-": "removed"}
@@ -204,7 +205,7 @@ def compare(ask: Ask, old: VersionRow, new: VersionRow) -> list[Markup]:
     if shown.hidden_lines:
         lines.append(tag("span", f"… and {shown.hidden_lines:,} more changed lines", class_="faint"))
     return [
-        section("What it may do", difference_table(old.card.difference(new.card))),
+        section("What it may do", difference_table(card.difference(new.card))),
         section("Files", tag("ul", [tag("li", str(change)) for change in changes])),
         section("Difference", tag("pre", lines)),
     ]
@@ -212,15 +213,12 @@ def compare(ask: Ask, old: VersionRow, new: VersionRow) -> list[Markup]:
 
 def _file(ask: Ask) -> Response:
     skill = ask.registry.skill(ask.caller, ask.path["skill"], ask.path["owner"], Purpose.FETCH)
-    _, data = ask.registry.archive(ask.caller, skill, ask.path["number"])
-    file = unpack(data, "the archive").get(ask.path["path"])
-    if file is None:
-        raise MissingError
+    _, file = ask.registry.file(ask.caller, skill, ask.path["number"], ask.path["path"])
     return PlainTextResponse(file.content, headers={"content-security-policy": "sandbox; default-src 'none'"})
 
 
 def _static(ask: Ask) -> Response:
-    known = {"style.css": (STYLE, "text/css"), "registry.js": (SCRIPT, "text/javascript")}
+    known = {"style.css": (STYLE, "text/css"), "web.js": (SCRIPT, "text/javascript")}
     if ask.path["name"] not in known:
         raise MissingError
     path, kind = known[ask.path["name"]]

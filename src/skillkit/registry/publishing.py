@@ -1,9 +1,10 @@
-"""From an upload to a version: checked, judged, and written in one transaction."""
+"""Publishing: an upload is checked, held or not, and written in one transaction."""
 
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, TypedDict, Unpack
 
 from skillkit.core.codec import encode
 from skillkit.core.limits import DOWNLOAD_BYTES
@@ -11,12 +12,12 @@ from skillkit.install.capabilities import Capabilities
 from skillkit.install.exceptions import InstallError
 from skillkit.install.publishing import pack
 from skillkit.install.sources.unpack import unpack
-from skillkit.install.tree import SkillTree, TreeFile, TreeLimits, refuse_large
+from skillkit.install.tree import SKILL_FILE, SkillTree, TreeFile, TreeLimits, refuse_large
 from skillkit.registry.access import ANYBODY, PUBLISH, Caller, Grant, State, Visibility
 from skillkit.registry.archives import fingerprint, zip_of
 from skillkit.registry.checks import NEIGHBOURS, CheckedSkill, Neighbour, check_tree, growth, route
 from skillkit.registry.database import Database, Row
-from skillkit.registry.exceptions import ConflictError, ForbiddenError, RejectedError
+from skillkit.registry.exceptions import ConflictError, ForbiddenError, MissingError, RejectedError
 from skillkit.registry.names import Version, header_version, next_patch
 from skillkit.registry.store import Registry, SkillRow, VersionRow, as_json
 
@@ -26,7 +27,7 @@ HOLDS = (NEW, GROWN)
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What became of an upload."""
+    """The result of an upload."""
 
     owner: str
     skill: str
@@ -40,6 +41,22 @@ class Publication:
     def title(self) -> str:
         return f"{self.owner}/{self.skill}@{self.version.number}"
 
+    def check_accepted(self) -> None:
+        """Raise ConflictError if these bytes were published before and are not published or held now."""
+        state, reason = self.version.state, self.version.reason
+        if state not in (State.PUBLISHED, State.HELD):
+            raise ConflictError(f"{self.title} was {state.value}{reason and f': {reason}'}")
+
+
+class Claims(TypedDict, total=False):
+    """What an upload says about itself."""
+
+    skill: str
+    """The name, which has to be the one in SKILL.md."""
+    version: str
+    """The number; else that of the header, else the next patch."""
+    changelog: str
+
 
 class Publisher:
     """Takes uploads into a registry."""
@@ -49,50 +66,31 @@ class Publisher:
         self.hold = hold
 
     def publish_archive(
-        self,
-        caller: Caller,
-        owner: str,
-        data: bytes,
-        *,
-        skill: str = "",
-        version: str = "",
-        changelog: str = "",
+        self, caller: Caller, owner: str, data: bytes, *, folder: str = "", **claims: Unpack[Claims]
     ) -> Publication:
-        """Publish a .tar.gz or .zip."""
+        """Publish a .tar.gz or .zip; if SKILL.md is not at its top, the skill is in `folder`."""
         if len(data) > DOWNLOAD_BYTES:
             raise RejectedError(f"The archive is larger than {DOWNLOAD_BYTES:,} bytes")
-        return self._publish(
-            caller,
-            owner,
-            lambda: unpack(data, "the archive"),
-            skill=skill,
-            version=version,
-            changelog=changelog,
-        )
+
+        def read() -> dict[str, TreeFile]:
+            files = unpack(data, "the archive")
+            if SKILL_FILE in files or not folder:
+                return files
+            return {
+                path.removeprefix(folder): each for path, each in files.items() if path.startswith(folder)
+            }
+
+        return self._publish(caller, owner, read, **claims)
 
     def publish_files(
-        self,
-        caller: Caller,
-        owner: str,
-        files: Mapping[str, bytes],
-        *,
-        skill: str = "",
-        version: str = "",
-        changelog: str = "",
+        self, caller: Caller, owner: str, files: Mapping[str, bytes], **claims: Unpack[Claims]
     ) -> Publication:
-        """Publish files that came one by one; their paths are checked as those of an archive."""
-        return self._publish(
-            caller,
-            owner,
-            lambda: unpack(zip_files(files), "the upload"),
-            skill=skill,
-            version=version,
-            changelog=changelog,
-        )
+        """Publish files that came one by one; their paths are checked like those of an archive."""
+        return self._publish(caller, owner, lambda: unpack(zip_files(files), "the upload"), **claims)
 
-    def publish_tree(self, caller: Caller, owner: str, tree: SkillTree, **options: str) -> Publication:
+    def publish_tree(self, caller: Caller, owner: str, tree: SkillTree) -> Publication:
         """Publish a skill that is in memory and checked already."""
-        return self._publish(caller, owner, lambda: dict(tree.files), **options)
+        return self._publish(caller, owner, lambda: dict(tree.files))
 
     def _publish(
         self,
@@ -107,7 +105,7 @@ class Publisher:
         found = self.registry.owner(owner)
         # Whether the owner exists is not said to a token that may not publish as it.
         if found is None or not caller.has(PUBLISH, found["id"]):
-            raise ForbiddenError(f"The token does not allow to publish as '{owner[:60]}'")
+            raise ForbiddenError(f"The token cannot publish as '{owner[:60]}'")
         if version:
             Version.parse(version)
         try:
@@ -117,7 +115,7 @@ class Publisher:
         except InstallError as error:
             raise RejectedError(str(error)) from error
         if skill and checked.name != skill.lower():
-            raise RejectedError(f"The skill calls itself '{checked.name}', not '{skill[:80]}'")
+            raise RejectedError(f"The name in SKILL.md is '{checked.name}', not '{skill[:80]}'")
         return self._insert(caller, found, checked, version, changelog[:4000])
 
     def _insert(
@@ -148,10 +146,12 @@ class Publisher:
             existing = self._existing(owner, checked, wanted or header)
             if existing is not None:
                 return existing
+            for archive in (tar, zipped):  # removed meanwhile, if nothing else had it; not while we write
+                registry.blobs.put(archive)
             skill = _skill_row(database, owner, checked)
             number = wanted or header or next_patch(registry.numbers(skill))
             previous = self._previous(skill)
-            reasons = self._held_because(owner, checked, previous)
+            reasons = self._held_because(owner, skill, checked, previous)
             now = time.time()
             state = State.HELD if reasons else State.PUBLISHED
             judged = {"state": state.value, "reason": "; ".join(reasons), "created": now}
@@ -162,36 +162,35 @@ class Publisher:
         return self._publication(owner, checked, number, False, previous)
 
     def _existing(self, owner: Row, checked: CheckedSkill, number: str) -> Publication | None:
-        """The version that has this number already, if it has these bytes. Raises ConflictError otherwise."""
-        row = number and self.registry.database.row(
-            "SELECT version.digest, version.skill FROM version JOIN skill ON skill.id = version.skill"
-            " WHERE skill.owner = ? AND skill.name = ? AND version.number = ?",
-            owner["id"],
-            checked.name,
-            number,
-        )
-        if not row:
+        """Return the version of this number, if any. Raises ConflictError if its bytes differ."""
+        row = self._row(owner, checked, number)
+        if row is None:
             return None
         if row["digest"] != checked.tree.digest.digest:
             free = next_patch(self.registry.numbers(row["skill"]))
             raise ConflictError(f"Version {number} already exists; the next free number is {free}")
         return self._publication(owner, checked, number, True, None)
 
-    def _publication(
-        self, owner: Row, checked: CheckedSkill, number: str, existed: bool, previous: Capabilities | None
-    ) -> Publication:
-        row = self.registry.database.row(
+    def _row(self, owner: Row, checked: CheckedSkill, number: str) -> Row | None:
+        return self.registry.database.row(
             "SELECT version.* FROM version JOIN skill ON skill.id = version.skill"
             " WHERE skill.owner = ? AND skill.name = ? AND version.number = ?",
             owner["id"],
             checked.name,
             number,
         )
+
+    def _publication(
+        self, owner: Row, checked: CheckedSkill, number: str, existed: bool, previous: Capabilities | None
+    ) -> Publication:
+        row = self._row(owner, checked, number)
         assert row is not None
         difference = [] if previous is None else previous.difference(checked.card)
         return Publication(owner["name"], checked.name, VersionRow.of(row), existed, difference)
 
-    def _held_because(self, owner: Row, checked: CheckedSkill, previous: Capabilities | None) -> list[str]:
+    def _held_because(
+        self, owner: Row, skill: int, checked: CheckedSkill, previous: Capabilities | None
+    ) -> list[str]:
         database = self.registry.database
         if NEW in self.hold and not database.row(
             "SELECT version.id FROM version JOIN skill ON skill.id = version.skill"
@@ -199,12 +198,14 @@ class Publisher:
             owner["id"],
         ):
             return [f"the first version of {owner['name']}"]
+        if GROWN in self.hold and previous is None and self.registry.numbers(skill):
+            previous = Capabilities()  # every earlier version was held, refused or blocked
         if GROWN in self.hold and previous is not None:
             return [f"new in {gained}" for gained in growth(previous, checked.card)]
         return []
 
     def _previous(self, skill: int) -> Capabilities | None:
-        """The card of the highest version that was ever published."""
+        """Return the card of the highest version that was ever published and is not blocked."""
         rows = self.registry.database.rows(
             "SELECT * FROM version WHERE skill = ? AND published IS NOT NULL AND state <> 'blocked'", skill
         )
@@ -212,7 +213,7 @@ class Publisher:
         return found.card if found else None
 
     def _neighbours(self, owner: Row, checked: CheckedSkill) -> list[Neighbour]:
-        """The nearest published skills that everybody sees who sees this one."""
+        """Return the nearest published skills that every reader of this one can see."""
         everybody = Caller(grants=(Grant("read", owner["id"]),)) if owner["private"] else ANYBODY
         public = Registry(self.registry.database, self.registry.blobs, Visibility())
         text = f"{checked.name.replace('-', ' ')} {checked.metadata.description}"
@@ -245,7 +246,7 @@ def _files(tree: SkillTree) -> list[dict[str, Any]]:
 
 
 def zip_files(files: Mapping[str, bytes]) -> bytes:
-    """Files with the paths that a client gave them, to be read like any other archive."""
+    """Return a .zip of files under the paths that a client sent, to be checked like any archive."""
     import io
     import zipfile
 
@@ -257,11 +258,15 @@ def zip_files(files: Mapping[str, bytes]) -> bytes:
 
 
 def routing_seen_by(registry: Registry, caller: Caller, routing: Mapping[str, Any]) -> dict[str, Any]:
-    """How a version competes, without a trace of skills that the caller may not read."""
+    """Return the routing report of a version without skills that are hidden from the caller."""
 
+    @cache
     def seen(title: str) -> bool:
-        owner = registry.owner(title.partition("/")[0])
-        return owner is not None and registry.visibility.reads(caller, owner["id"], bool(owner["private"]))
+        owner, _, name = title.partition("/")
+        try:
+            return bool(registry.skill(caller, name, owner))
+        except MissingError:
+            return False
 
     return {
         "own": [case for case in routing.get("own", ()) if not case["winner"] or seen(case["winner"])],
@@ -271,7 +276,7 @@ def routing_seen_by(registry: Registry, caller: Caller, routing: Mapping[str, An
 
 
 def publication_data(registry: Registry, caller: Caller, found: Publication) -> dict[str, Any]:
-    """What a publisher learns."""
+    """Return the answer to a publisher."""
     version = found.version
     routing = routing_seen_by(registry, caller, version.checks.get("routing", {}))
     return {

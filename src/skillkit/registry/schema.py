@@ -1,7 +1,20 @@
-"""The tables, as numbered migrations that only go forward."""
+"""The tables, as numbered migrations that only go forward.
 
-MIGRATIONS = (
-    """
+A migration only adds, tables or columns with a default: while a server is replaced by a newer one, both run.
+"""
+
+from typing import NamedTuple
+
+
+class Migration(NamedTuple):
+    """SQL for both databases, and for each of them."""
+
+    tables: str
+    sqlite: str = ""
+    postgresql: str = ""
+
+
+_FIRST = """
     CREATE TABLE owner (
         id INTEGER PRIMARY KEY,
         name TEXT NOT NULL,
@@ -55,19 +68,17 @@ MIGRATIONS = (
         detail TEXT NOT NULL
     );
     CREATE INDEX event_owner ON event (owner, id);
-    CREATE TRIGGER event_kept BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'events are kept'); END;
-    CREATE TRIGGER event_fixed BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'events are kept'); END;
     CREATE TABLE token (
         id INTEGER PRIMARY KEY,
         hash TEXT NOT NULL UNIQUE,
-        user TEXT NOT NULL,
+        "user" TEXT NOT NULL,
         scopes TEXT NOT NULL,
         owner INTEGER REFERENCES owner (id),
         created REAL NOT NULL,
         expires REAL,
         revoked REAL
     );
-    CREATE INDEX token_user ON token (user);
+    CREATE INDEX token_user ON token ("user");
     CREATE TABLE ticket (
         hash TEXT PRIMARY KEY,
         token INTEGER NOT NULL REFERENCES token (id),
@@ -88,8 +99,22 @@ MIGRATIONS = (
         token INTEGER REFERENCES token (id)
     );
     CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+    """
+_SQLITE = """
+    CREATE TRIGGER event_kept BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'events are kept'); END;
+    CREATE TRIGGER event_fixed BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'events are kept'); END;
     CREATE VIRTUAL TABLE search USING fts5 (name, description, tokenize = 'porter unicode61');
-    """,
-)
+    """
+_POSTGRESQL = """
+    CREATE FUNCTION event_kept() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'events are kept'; END $$;
+    CREATE TRIGGER event_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON event
+        FOR EACH STATEMENT EXECUTE FUNCTION event_kept();
+    CREATE TABLE search (skill BIGINT PRIMARY KEY, words TSVECTOR NOT NULL);
+    CREATE INDEX search_words ON search USING gin (words);
+    """
+MIGRATIONS = (Migration(_FIRST, _SQLITE, _POSTGRESQL),)
 KEPT = ("owner", "skill", "version", "event", "token")
-"""Tables that an export holds, in the order of their references."""
+"""Tables of an export, in the order of their references."""
+MIRRORED = ("owner", "skill", "version")
+"""Tables of an export for a mirror, which has its own tokens and events."""

@@ -1,4 +1,4 @@
-"""What a request is made of, whatever dialect it is in, and what it is answered with."""
+"""Requests and responses, as every dialect has them."""
 
 import threading
 import time
@@ -10,30 +10,32 @@ from typing import Any
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from skillkit.core.foreign_json import parse_json
-from skillkit.registry.access import Caller
+from skillkit.registry.access import Caller, Purpose
 from skillkit.registry.accounts import Accounts, RateLimiter, RateLimits
 from skillkit.registry.exceptions import RegistryServerError, RejectedError, TooManyError, UnauthorizedError
 from skillkit.registry.publishing import HOLDS, Publisher
-from skillkit.registry.store import Registry, SkillRow
+from skillkit.registry.repository import GitCache
+from skillkit.registry.store import Registry, SkillRow, as_json
 
 _COUNT_EVERY = 60.0
+_ARCHIVES = {"tar": "application/gzip", "zip": "application/zip"}
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """How one server runs."""
+    """Settings of one server."""
 
     base_url: str
-    """The address that clients use, without a path."""
+    """The URL that clients use, without a path."""
     hosts: frozenset[str] = frozenset()
-    """Further values of Host that are answered."""
+    """Further accepted values of Host."""
     hold: tuple[str, ...] = HOLDS
     self_review: bool = False
     limits: RateLimits = field(default_factory=RateLimits)
     user_header: str = ""
-    """The header in which a reverse proxy says who the user is; empty for none."""
+    """The header in which a reverse proxy names the user; empty for none."""
     proxies: frozenset[str] = frozenset()
-    """Addresses of reverse proxies whose headers are believed."""
+    """Addresses of trusted reverse proxies."""
 
 
 class Server:
@@ -45,12 +47,14 @@ class Server:
         self.accounts = Accounts(registry)
         self.publisher = Publisher(registry, settings.hold)
         self.limiter = RateLimiter(settings.limits)
+        self.git = GitCache()
+        self.durations = _durations()
         self._downloads: Counter[int] = Counter()
         self._counted = time.monotonic()
         self._lock = threading.Lock()
 
     def count_download(self, skill: SkillRow) -> None:
-        """Remember a download; they are written together, so that reading stays without a write."""
+        """Count a download in memory; counts are written once a minute."""
         with self._lock:
             self._downloads[skill.id] += 1
             due = time.monotonic() - self._counted > _COUNT_EVERY
@@ -65,9 +69,19 @@ class Server:
             self.registry.add_downloads(counted)
 
 
+def _durations() -> Any:
+    """Return the OpenTelemetry histogram of requests, None if it is not installed."""
+    try:
+        from opentelemetry.metrics import get_meter
+    except ImportError:
+        return None
+    about = "Duration of requests to the skill registry"
+    return get_meter("skillkit.registry").create_histogram("http.server.request.duration", "s", about)
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request, with whoever makes it."""
+    """One request and its caller."""
 
     server: Server
     caller: Caller
@@ -77,7 +91,7 @@ class Ask:
     headers: Mapping[str, str]
     body: bytes
     prefix: str = ""
-    """The secret path that it came by; addresses in the answer have to begin with it."""
+    """Its secret path; URLs in the answer begin with it."""
     cookie: str = ""
 
     @property
@@ -90,12 +104,13 @@ class Ask:
 
     def limit(self, most: int = 200, default: int = 25) -> int:
         text = self.query.get("limit", "")
-        return min(int(text), most) if text.isdecimal() and len(text) < 6 else default
+        return min(max(int(text), 1), most) if text.isdecimal() and len(text) < 6 else default
 
     def document(self) -> dict[str, Any]:
-        """The body as a JSON object. Raises RejectedError."""
+        """Return the body as a JSON object. Raises RejectedError."""
         try:
-            found = parse_json(self.body)
+            found = parse_json(self.body, parse_constant=_refuse_constant)
+            as_json(found).encode()  # a lone surrogate fits into no database and into no answer
         except ValueError as error:
             raise RejectedError("The body is not JSON") from error
         if not isinstance(found, dict):
@@ -103,37 +118,28 @@ class Ask:
         return found
 
     def text(self, document: Mapping[str, Any], name: str, default: str | None = None) -> str:
-        """A field that has to be text. Raises RejectedError."""
+        """Return a string field. Raises RejectedError."""
         found = document.get(name, default)
         if not isinstance(found, str):
-            raise RejectedError(f"'{name}' is not a text")
+            raise RejectedError(f"'{name}' is not a string")
         return found
 
     def known(self) -> Caller:
-        """Whoever asks, with a token. Raises UnauthorizedError."""
+        """Return the caller, who must have a token. Raises UnauthorizedError."""
         if self.caller.token is None:
             raise UnauthorizedError("This needs a token: send it as Authorization: Bearer")
         return self.caller
 
 
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
 Handler = Callable[[Ask], Response]
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """An address, how much is read of its body, which limit counts, and how errors look."""
-
-    path: str
-    handler: Handler
-    method: str = "GET"
-    max_body: int = 0
-    limit: str = "reads"
-    is_page: bool = False
-    """Signed in by cookie or proxy instead of a token in a header; a change needs Origin and form token."""
-
-
 def plain_error(error: RegistryServerError) -> Response:
-    """An error as clients show it."""
+    """Return an error as plain text, which clients show."""
     headers = {}
     if isinstance(error, TooManyError):
         headers["retry-after"] = str(error.seconds)
@@ -142,14 +148,37 @@ def plain_error(error: RegistryServerError) -> Response:
     return PlainTextResponse(str(error), error.status, headers)
 
 
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A route with its body limit, rate limit and error format."""
+
+    path: str
+    handler: Handler
+    method: str = "GET"
+    max_body: int = 0
+    limit: str = "reads"
+    is_page: bool = False
+    """Signed in by cookie or proxy instead of a token in a header; a change needs Origin and form token."""
+    refuse: Callable[[RegistryServerError], Response] = plain_error
+    """Format of errors, except on pages."""
+
+
 def json_answer(content: object, status: int = 200) -> Response:
     return JSONResponse(content, status)
 
 
-def archive_answer(ask: Ask, data: bytes, digest: str, media_type: str) -> Response:
-    """Bytes that never change; only a cache of the reader's own keeps what others may not read."""
+def send_archive(ask: Ask, owner: str, skill: str, number: str, form: str = "zip") -> Response:
+    """Return the archive of a version and count the download.
+
+    Shared caches keep what anybody may read; nobody keeps the answer to a request for the latest version.
+    """
+    found = ask.registry.skill(ask.caller, skill, owner, Purpose.FETCH)
+    version, data = ask.registry.archive(ask.caller, found, number, form)
+    ask.server.count_download(found)
     shared = "private" if ask.caller.grants or ask.prefix else "public"
-    headers = {"etag": f'"{digest}"', "cache-control": f"{shared}, max-age=3600"}
-    if ask.headers.get("if-none-match") == headers["etag"]:
+    etag = f'"{version.tar if form == "tar" else version.zip}"'
+    kept = f"{shared}, max-age=3600" if number == version.number else "no-cache"
+    headers = {"etag": etag, "cache-control": kept}
+    if ask.headers.get("if-none-match") == etag:
         return Response(status_code=304, headers=headers)
-    return Response(data, media_type=media_type, headers=headers)
+    return Response(data, media_type=_ARCHIVES[form], headers=headers)

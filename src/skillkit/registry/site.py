@@ -5,14 +5,14 @@ from starlette.responses import Response
 from skillkit.install.sources.site_index import SCHEMA
 from skillkit.registry.access import Purpose
 from skillkit.registry.exceptions import MissingError
-from skillkit.registry.server import Ask, Endpoint, archive_answer, json_answer
+from skillkit.registry.server import Ask, Endpoint, json_answer, send_archive
 from skillkit.registry.store import SkillRow, VersionRow
 
 _SUFFIX = ".tar.gz"
 
 
 def _index(ask: Ask) -> Response:
-    """The skills below a path: an owner, a skill, or one version, which is a pin."""
+    """Return the index of an owner, a skill or one pinned version."""
     parts = str(ask.path["scope"]).strip("/").split("/")
     head, at, last = parts[-1].partition("@")
     # What `find` prints is SOURCE@NAME, and pasted it arrives as a last segment.
@@ -53,10 +53,7 @@ def _download(ask: Ask) -> Response:
     name = str(ask.path["file"])
     if not name.endswith(_SUFFIX):
         raise MissingError
-    skill = ask.registry.skill(ask.caller, ask.path["skill"], ask.path["owner"], Purpose.FETCH)
-    version, data = ask.registry.archive(ask.caller, skill, name.removesuffix(_SUFFIX))
-    ask.server.count_download(skill)
-    return archive_answer(ask, data, version.tar, "application/gzip")
+    return send_archive(ask, ask.path["owner"], ask.path["skill"], name.removesuffix(_SUFFIX), "tar")
 
 
 def _search(ask: Ask) -> Response:

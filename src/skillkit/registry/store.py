@@ -1,18 +1,20 @@
-"""Registry: owners, skills, versions and their states, as a caller may see them."""
+"""The registry: owners, skills, versions and their states, as a caller may see them."""
 
 import json
 import re
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.text import shortened
 from skillkit.install.capabilities import Capabilities
+from skillkit.install.sources.unpack import unpack
+from skillkit.install.tree import TreeFile
 from skillkit.registry.access import PUBLISH, REVIEW, Caller, Purpose, State, Visibility
-from skillkit.registry.blobs import BlobFolder
-from skillkit.registry.database import Database, Row
+from skillkit.registry.blobs import Blobs
+from skillkit.registry.database import Database, Row, Search
 from skillkit.registry.exceptions import (
     AmbiguousError,
     BlockedError,
@@ -24,20 +26,21 @@ from skillkit.registry.exceptions import (
 from skillkit.registry.names import Version, check_owner, fold
 
 RANKED = 1000
-"""Matches that a search compares; the earliest published come first."""
+"""Matches that a search scores; the earliest published come first."""
 NEAREST_RANKED = 1 << 30
 MAX_WORDS = 12
 MAX_LISTED = 200
 _WORD = re.compile(r"\w+")
 _OWNED = (
-    "SELECT skill.*, owner.name AS owner_name, owner.private AS owner_private"
-    " FROM skill JOIN owner ON owner.id = skill.owner"
+    "SELECT skill.*, owner.name AS owner_name, owner.private AS owner_private,"
+    " shown.number AS latest_number, shown.changelog AS latest_changelog"
+    " FROM skill JOIN owner ON owner.id = skill.owner LEFT JOIN version AS shown ON shown.id = skill.latest"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class SkillRow:
-    """A skill of an owner; `latest` is the id of the version that it is installed at."""
+    """A skill of an owner; `latest` is the id of its latest version."""
 
     id: int
     owner: int
@@ -49,10 +52,12 @@ class SkillRow:
     downloads: int
     created: float
     updated: float
+    latest_number: str | None
+    latest_changelog: str | None
 
     @classmethod
     def of(cls, row: Row) -> "SkillRow":
-        return cls(**{**row, "owner_private": bool(row["owner_private"])})
+        return cls(**_known(cls, {**row, "owner_private": bool(row["owner_private"])}))
 
     @property
     def title(self) -> str:
@@ -61,7 +66,7 @@ class SkillRow:
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """A version: bytes that never change, and a state that does."""
+    """A version: immutable bytes and a state."""
 
     id: int
     skill: int
@@ -86,26 +91,29 @@ class VersionRow:
     @classmethod
     def of(cls, row: Row) -> "VersionRow":
         card = {name: tuple(values) for name, values in parse_json(row["card"]).items()}
-        return cls(
-            **{
-                **row,
-                "files": tuple(parse_json(row["files"])),
-                "cases": tuple(parse_json(row["cases"])),
-                "checks": parse_json(row["checks"]),
-                "card": Capabilities(**card),
-                "state": State(row["state"]),
-            }
-        )
+        read = {
+            "files": tuple(parse_json(row["files"])),
+            "cases": tuple(parse_json(row["cases"])),
+            "checks": parse_json(row["checks"]),
+            "card": Capabilities(**_known(Capabilities, card)),
+            "state": State(row["state"]),
+        }
+        return cls(**_known(cls, {**row, **read}))
 
     @property
     def order(self) -> Version:
         return Version.parse(self.number)
 
 
-class Registry:
-    """Everything that is published here; every method that reads takes the caller and hides what it must."""
+def _known(kind: type, values: Row) -> dict[str, Any]:
+    """Return the values that are fields of `kind`; a newer program may have written more."""
+    return {field.name: values[field.name] for field in fields(kind) if field.name in values}
 
-    def __init__(self, database: Database, blobs: BlobFolder, visibility: Visibility | None = None) -> None:
+
+class Registry:
+    """Everything that is published; methods that take a caller hide what it may not see."""
+
+    def __init__(self, database: Database, blobs: Blobs, visibility: Visibility | None = None) -> None:
         self.database = database
         self.blobs = blobs
         self.visibility = visibility or Visibility()
@@ -113,27 +121,32 @@ class Registry:
     # Owners
 
     def add_owner(self, name: str, actor: Caller, *, private: bool = False) -> int:
-        """Make an owner, for good. Raises ConflictError for a name that could be taken for another's."""
+        """Create an owner for good. Raises ConflictError if the name looks like an existing one."""
         check_owner(name)
         with self.database.writing() as database:
             if database.row("SELECT id FROM owner WHERE folded = ?", fold(name)):
-                raise ConflictError(f"'{name}' cannot be told apart from an owner that exists")
+                raise ConflictError(f"'{name}' looks like the name of an existing owner")
             values = {"name": name, "folded": fold(name), "private": int(private), "created": time.time()}
             owner = database.insert("owner", values)
             self.record(actor, "owner added", owner, name)
         return owner
 
     def owner(self, name: str) -> Row | None:
-        """The owner of exactly this name, or of one that differs in case alone; not hidden from anybody."""
+        """Return the owner of this name in any case, without a check of visibility."""
         found = self.database.row("SELECT * FROM owner WHERE folded = ?", fold(name))
         return found if found and found["name"].lower() == name.lower() else None
 
     def readable_owner(self, caller: Caller, name: str) -> Row:
-        """The owner, if the caller may read it. Raises MissingError."""
+        """Return the owner, if the caller may read it. Raises MissingError."""
         found = self.owner(name)
         if found is None or not self.visibility.reads(caller, found["id"], bool(found["private"])):
             raise MissingError
         return found
+
+    def owner_name(self, identity: int) -> str:
+        row = self.database.row("SELECT name FROM owner WHERE id = ?", identity)
+        assert row is not None  # an owner is never deleted
+        return str(row["name"])
 
     def owners(self) -> list[Row]:
         return self.database.rows("SELECT * FROM owner ORDER BY name")
@@ -141,9 +154,9 @@ class Registry:
     # Skills
 
     def skill(self, caller: Caller, name: str, owner: str = "", purpose: Purpose = Purpose.SEE) -> SkillRow:
-        """The skill of an owner; a bare name is enough where the caller sees one such skill.
+        """Return the skill of an owner; a bare name is enough if the caller sees one such skill.
 
-        One of which every version was yanked or blocked is there for those alone who name owner and version.
+        If every version was yanked or blocked, it is found only by owner and exact version.
         Raises MissingError, AmbiguousError.
         """
         if owner:
@@ -168,7 +181,7 @@ class Registry:
         return found[0]
 
     def _knows(self, caller: Caller, skill: SkillRow, *, exact: bool) -> bool:
-        """Whether the caller may know that the skill exists: it sees a version, or may fetch one."""
+        """Return whether the caller may know that the skill exists: it can see or fetch a version."""
         if not self.visibility.reads(caller, skill.owner, skill.owner_private):
             return False
         if skill.latest is not None or caller.has(PUBLISH, skill.owner) or caller.has(REVIEW, skill.owner):
@@ -179,7 +192,7 @@ class Registry:
         return any(row["state"] in (State.YANKED, State.BLOCKED) for row in states)
 
     def skills_of(self, caller: Caller, owner: str) -> list[SkillRow]:
-        """The skills of an owner that can be installed. Raises MissingError for an owner without any."""
+        """Return the installable skills of an owner. Raises MissingError if there are none."""
         found = self.readable_owner(caller, owner)
         rows = self.database.rows(
             f"{_OWNED} WHERE skill.owner = ? AND skill.latest IS NOT NULL ORDER BY skill.name", found["id"]
@@ -189,7 +202,7 @@ class Registry:
         return [SkillRow.of(row) for row in rows]
 
     def newest(self, caller: Caller, limit: int, before: float | None = None) -> list[SkillRow]:
-        """Skills by their last publication, the newest first."""
+        """Return skills by their latest version, newest first."""
         condition, values = self.visibility.condition(caller)
         rows = self.database.rows(
             f"{_OWNED} WHERE skill.latest IS NOT NULL AND skill.updated < ? AND ({condition})"
@@ -201,7 +214,7 @@ class Registry:
         return [SkillRow.of(row) for row in rows]
 
     def search(self, caller: Caller, text: str, limit: int = 25) -> list[SkillRow]:
-        """The skills that have every word, best first; those that have any where none has every one."""
+        """Return the skills that have every word, best first; if there are none, those that have any."""
         words = list(dict.fromkeys(_WORD.findall(text[:1000].lower())))[:MAX_WORDS]
         if not words:
             return []
@@ -211,7 +224,7 @@ class Registry:
         return found
 
     def nearest(self, caller: Caller, text: str, limit: int) -> list[SkillRow]:
-        """The skills that share most words with a text, however many there are to compare."""
+        """Return the skills that share most words with a text; all matches are scored."""
         words = list(dict.fromkeys(_WORD.findall(text[:4000].lower())))[:64]
         return self._found(caller, words, every=False, limit=limit, ranked=NEAREST_RANKED) if words else []
 
@@ -219,15 +232,8 @@ class Registry:
         self, caller: Caller, words: list[str], *, every: bool, limit: int, ranked: int = RANKED
     ) -> list[SkillRow]:
         condition, values = self.visibility.condition(caller)
-        found = self.database.search(
-            words,
-            every=every,
-            condition=condition,
-            values=values,
-            limit=min(limit, MAX_LISTED),
-            ranked=ranked,
-        )
-        return self._skills(found)
+        asked = Search(words, every, condition, values, min(limit, MAX_LISTED), ranked)
+        return self._skills(self.database.search(asked))
 
     def _skills(self, ids: list[int]) -> list[SkillRow]:
         places = ", ".join("?" for _ in ids)
@@ -241,7 +247,7 @@ class Registry:
     # Versions
 
     def version(self, caller: Caller, skill: SkillRow, number: str, purpose: Purpose) -> VersionRow:
-        """One version; `latest`, or nothing, is the newest published. Raises MissingError, BlockedError."""
+        """Return one version; by default the latest. Raises MissingError, BlockedError."""
         if number in ("", "latest"):
             if skill.latest is None:
                 raise MissingError
@@ -254,6 +260,14 @@ class Registry:
         self._check(caller, skill, found, purpose)
         return found
 
+    def file(self, caller: Caller, skill: SkillRow, number: str, path: str) -> tuple[VersionRow, TreeFile]:
+        """Return a version and one file of it. Raises MissingError, BlockedError."""
+        version, data = self.archive(caller, skill, number)
+        found = unpack(data, "the archive").get(path)
+        if found is None:
+            raise MissingError
+        return version, found
+
     def _check(self, caller: Caller, skill: SkillRow, version: VersionRow, purpose: Purpose) -> None:
         self.visibility.check(
             caller,
@@ -265,10 +279,15 @@ class Registry:
         )
 
     def versions(self, caller: Caller, skill: SkillRow, purpose: Purpose = Purpose.SEE) -> list[VersionRow]:
-        """The versions that the caller may see, the highest first."""
+        """Return the versions that the caller may see, the highest first."""
+        rows = self.database.rows("SELECT * FROM version WHERE skill = ?", skill.id)
+        return self._visible(caller, skill, rows, purpose)
+
+    def _visible(
+        self, caller: Caller, skill: SkillRow, rows: list[Row], purpose: Purpose
+    ) -> list[VersionRow]:
         found = []
-        for row in self.database.rows("SELECT * FROM version WHERE skill = ?", skill.id):
-            version = VersionRow.of(row)
+        for version in map(VersionRow.of, rows):
             try:
                 self._check(caller, skill, version, purpose)
             except (MissingError, BlockedError):
@@ -277,28 +296,22 @@ class Registry:
         return sorted(found, key=lambda version: version.order, reverse=True)
 
     def numbers(self, skill: int) -> list[str]:
-        """Every number that was ever used."""
+        """Return every number that was ever used."""
         return [
             row["number"] for row in self.database.rows("SELECT number FROM version WHERE skill = ?", skill)
         ]
 
     def match_fingerprint(self, caller: Caller, skill: SkillRow, fingerprint: str) -> VersionRow | None:
-        """The highest version with these files, as clawhub adds them up."""
+        """Return the highest version with this fingerprint."""
         rows = self.database.rows(
             "SELECT * FROM version WHERE skill = ? AND fingerprint = ?", skill.id, fingerprint
         )
-        for version in sorted(map(VersionRow.of, rows), key=lambda one: one.order, reverse=True):
-            try:
-                self._check(caller, skill, version, Purpose.FETCH)
-            except (MissingError, BlockedError):
-                continue
-            return version
-        return None
+        return next(iter(self._visible(caller, skill, rows, Purpose.FETCH)), None)
 
     def archive(
         self, caller: Caller, skill: SkillRow, number: str, form: str = "tar"
     ) -> tuple[VersionRow, bytes]:
-        """The bytes of a version as .tar.gz or .zip."""
+        """Return a version and its bytes as .tar.gz or .zip."""
         version = self.version(caller, skill, number, Purpose.FETCH)
         return version, self.blobs.get(version.tar if form == "tar" else version.zip)
 
@@ -308,7 +321,7 @@ class Registry:
                 database.run("UPDATE skill SET downloads = downloads + ? WHERE id = ?", count, skill)
 
     def held(self, caller: Caller) -> list[tuple[SkillRow, VersionRow]]:
-        """What waits for a review, the oldest first; what a publisher sees is its own."""
+        """Return the held versions of owners that the caller reviews or publishes, oldest first."""
         rows = self.database.rows("SELECT * FROM version WHERE state = 'held' ORDER BY created")
         found = [(self.skill_by_id(row["skill"]), VersionRow.of(row)) for row in rows]
         return [
@@ -331,15 +344,15 @@ class Registry:
     ) -> VersionRow:
         """Approve, refuse, yank, unyank, block or unblock a version."""
         if action not in _ACTIONS:
-            raise RejectedError(f"'{action}' cannot be done with a version")
+            raise RejectedError(f"Unknown action '{action}'")
         scope, before, after = _ACTIONS[action]
         version = self.version(caller, skill, number, Purpose.SEE)
-        if not caller.has(scope, skill.owner) and not (scope == PUBLISH and caller.has(REVIEW, skill.owner)):
-            raise ForbiddenError(f"The token does not allow to {action} versions of {skill.owner_name}")
+        if not caller.has(scope, skill.owner):
+            raise ForbiddenError(f"The token cannot {action} versions of {skill.owner_name}")
         if action == "approve" and version.publisher == caller.user and not self_review:
-            raise ForbiddenError("Whoever published a version does not approve it")
+            raise ForbiddenError("Publishers cannot approve their own versions")
         if action in ("refuse", "block") and not reason.strip():
-            raise RejectedError(f"To {action} a version, say why")
+            raise RejectedError(f"Give a reason to {action} a version")
         with self.database.writing() as database:
             changed = database.run(
                 "UPDATE version SET state = ?, reason = ?, published = COALESCE(published, ?)"
@@ -357,20 +370,23 @@ class Registry:
         return replace(version, state=after, reason=reason.strip())
 
     def set_latest(self, skill: int) -> None:
-        """Let a skill be what its highest published version says; without one it is in no list."""
+        """Point a skill to its highest published release, or prerelease; unlist it if it has none."""
+
+        def rank(row: Row) -> tuple[bool, Version]:
+            version = Version.parse(row["number"])
+            return version.is_release, version
+
         rows = self.database.rows(
-            "SELECT id, number, created FROM version WHERE skill = ? AND state = 'published'", skill
+            "SELECT version.id, number, version.created, checks, skill.name FROM version"
+            " JOIN skill ON skill.id = version.skill WHERE skill.id = ? AND state = 'published'",
+            skill,
         )
-        best = max(rows, key=lambda row: Version.parse(row["number"]), default=None)
-        releases = [row for row in rows if Version.parse(row["number"]).is_release]
-        best = max(releases, key=lambda row: Version.parse(row["number"]), default=best)
+        best = max(rows, key=rank, default=None)
         if best is None:
             self.database.run("UPDATE skill SET latest = NULL WHERE id = ?", skill)
             self.database.unindex(skill)
             return
-        found = self.database.row("SELECT checks FROM version WHERE id = ?", best["id"])
-        assert found is not None
-        description = str(parse_json(found["checks"]).get("description", ""))
+        description = str(parse_json(best["checks"]).get("description", ""))
         self.database.run(
             "UPDATE skill SET latest = ?, description = ?, updated = ? WHERE id = ?",
             best["id"],
@@ -378,14 +394,12 @@ class Registry:
             best["created"],
             skill,
         )
-        name = self.database.row("SELECT name FROM skill WHERE id = ?", skill)
-        assert name is not None
-        self.database.index(skill, name["name"], description)
+        self.database.index(skill, best["name"], description)
 
     # Events
 
     def record(self, actor: Caller, action: str, owner: int | None, subject: str, detail: str = "") -> None:
-        """Write down who did what; call it inside the transaction that does it."""
+        """Record an event, inside the transaction of the change."""
         self.database.insert(
             "event",
             {
@@ -399,7 +413,7 @@ class Registry:
         )
 
     def events(self, caller: Caller, limit: int = 200, before: int | None = None) -> list[Row]:
-        """What happened, the newest first: everything for a reviewer of all, else to one's own owners."""
+        """Return events, newest first: all of them for a reviewer of all owners, else one's own."""
         owners = sorted({one.owner for one in caller.grants if one.owner and one.scope in (PUBLISH, REVIEW)})
         condition, values = "1 = 1", []
         if not (caller.has(REVIEW)):
@@ -429,5 +443,5 @@ def _quoted(states: Iterable[State]) -> str:
 
 
 def as_json(value: object) -> str:
-    """The form in which columns hold lists and objects."""
+    """Return the JSON in which columns store lists and objects."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)

@@ -8,9 +8,9 @@ from skillkit.core.lazy_names import lazy_names
 if TYPE_CHECKING:
     from skillkit.scripts.catalogue import Script, find_script, find_scripts
     from skillkit.scripts.environments import Environment, EnvironmentStore
+    from skillkit.scripts.exceptions import DependencyError
     from skillkit.scripts.models import (
         Captured,
-        DependencyError,
         Outcome,
         ScriptRequest,
         ScriptResult,
@@ -42,7 +42,8 @@ __getattr__ = lazy_names(
     {
         "catalogue": "Script find_script find_scripts",
         "environments": "Environment EnvironmentStore",
-        "models": "Captured DependencyError Outcome ScriptRequest ScriptResult ScriptRunner",
+        "exceptions": "DependencyError",
+        "models": "Captured Outcome ScriptRequest ScriptResult ScriptRunner",
         "runner": "LocalRunner",
         "tools": "ScriptTools",
     },

@@ -1,4 +1,4 @@
-"""`python -m skillkit.scripts gc [--days N]` removes unused environments, `sandbox` tells what holds here."""
+"""`python -m skillkit.scripts gc [--days N]` removes unused environments, `sandbox` tests each sandbox."""
 
 import argparse
 import os
@@ -15,7 +15,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     collect = commands.add_parser("gc", help="remove environments that no script has used for a while")
     collect.add_argument("--days", type=float, default=30, help="how long unused (default: 30)")
-    commands.add_parser("sandbox", help="try every sandbox on this machine and say what holds")
+    commands.add_parser("sandbox", help="test every sandbox on this machine")
     options = parser.parse_args(arguments)
     if options.command == "gc":
         seconds = options.days * 86_400

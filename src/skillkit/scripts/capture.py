@@ -1,4 +1,4 @@
-"""Both pipes of a running script, read at once into bounded memory until it ends or is ended."""
+"""Capture of both pipes of a running script into bounded memory, until it exits or is killed."""
 
 import os
 import selectors
@@ -14,7 +14,7 @@ from skillkit.scripts.sandbox.backend import Running, SandboxError
 _CHUNK = 1 << 16
 _LINE = 4096
 _LINES = 100
-"""Of the lines in one chunk these are told: somebody who looks on sees no more."""
+"""Lines of one chunk that are reported to a follower."""
 _WATCH_EVERY = 0.25
 _POLL_EVERY = 0.02
 _LEFT_IN_PIPE = 4 << 20
@@ -23,7 +23,7 @@ _PATIENCE = 10.0
 
 
 class Cancellation:
-    """A way to say "stop" from another thread; it holds descriptors only once somebody waits for it."""
+    """Cancels a run from another thread; it holds descriptors only while something waits for it."""
 
     def __init__(self) -> None:
         self._pipe: tuple[int, int] | None = None
@@ -58,7 +58,7 @@ class Cancellation:
 
 
 class Stream:
-    """The head and the tail of what went by, and how much it was; `follow` is told each line."""
+    """Head, tail and size of a stream; `follow` is called with each line."""
 
     def __init__(self, limit: int, follow: Callable[[str], object] | None = None) -> None:
         self._follow = follow
@@ -104,9 +104,9 @@ def run_to_end(
     cancellation: Cancellation,
     follow: Callable[[str], object] | None = None,
 ) -> ScriptResult:
-    """Read, watch and if need be kill `running`; nothing of it is left afterwards.
+    """Read and watch `running`, killing it at a limit; nothing of it is left afterwards.
 
-    Where the command never started, the message says so and the exit code means nothing.
+    If the command never started, the message says so and the exit code is meaningless.
     """
     pump = _Pump(running, limits, cancellation, follow)
     failure = ""
@@ -166,45 +166,33 @@ class _Pump:
                 left -= len(chunk)
 
     def _loop(self, selector: selectors.BaseSelector) -> None:
-        running = self._running
         now = time.monotonic()
-        deadline = now + self._limits.timeout
-        watch = now + _WATCH_EVERY
-        while True:
-            wait = min(deadline, watch) - now
-            if running.ended is None:
-                wait = min(wait, _POLL_EVERY)
-            if self._events(selector, max(wait, 0)) or (running.ended is None and running.poll()):
+        deadline, watch = now + self._limits.timeout, now + _WATCH_EVERY
+        while self.outcome is Outcome.EXITED:
+            if self._has_ended(selector, min(deadline, watch) - now):
                 return
             now = time.monotonic()
             if self.outcome is Outcome.EXITED:
                 self.outcome = self._exceeded(now, deadline, watch)
-            if self.outcome is not Outcome.EXITED:
-                running.kill()
-                self._wait_for_the_end(selector, now + _PATIENCE)
-                return
             if now >= watch:
                 watch = now + _WATCH_EVERY
+        self._running.kill()
+        deadline = now + _PATIENCE
+        while (left := deadline - time.monotonic()) > 0 and not self._has_ended(selector, left):
+            pass
 
-    def _wait_for_the_end(self, selector: selectors.BaseSelector, deadline: float) -> None:
+    def _has_ended(self, selector: selectors.BaseSelector, wait: float) -> bool:
+        """Read whatever comes within `wait` seconds; return whether the whole tree has ended."""
         running = self._running
-        while (left := deadline - time.monotonic()) > 0:
-            if self._events(selector, left if running.ended is not None else _POLL_EVERY):
-                return
-            if running.ended is None and running.poll():
-                return
-
-    def _events(self, selector: selectors.BaseSelector, wait: float) -> bool:
-        """Read whatever is there; True when the whole tree has ended."""
-        for key, _ in selector.select(wait):
-            if key.fd == self._running.ended:
+        for key, _ in selector.select(max(min(wait, _POLL_EVERY) if running.ended is None else wait, 0)):
+            if key.fd == running.ended:
                 return True
             if key.fd not in self._streams:
                 selector.unregister(key.fd)
                 self.outcome = Outcome.CANCELLED
             elif self._read(key.fd) == b"":
                 selector.unregister(key.fd)
-        return False
+        return running.ended is None and running.poll()
 
     def _exceeded(self, now: float, deadline: float, watch: float) -> Outcome:
         limits = self._limits

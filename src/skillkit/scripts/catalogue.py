@@ -1,16 +1,17 @@
-"""Which scripts a skill has; finding them reads names and first bytes, and executes nothing."""
+"""The scripts of a skill; finding them reads names and first bytes, and executes nothing."""
 
 import logging
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name, refusal
+from skillkit.core.path_resolver import open_file_at, open_folder
 
 logger = logging.getLogger(__name__)
 
@@ -31,8 +32,6 @@ SUFFIXES = tuple(INTERPRETERS)
 MAX_SCRIPTS = 1000
 MAX_DEPTH = 4
 _NOT_SCRIPTS = frozenset({"__pycache__", "node_modules", "site-packages"})
-_NO_FOLLOW = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_OPEN_FOLDER = _NO_FOLLOW | getattr(os, "O_DIRECTORY", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class Script:
     relative_path: str
     """Beneath the skill."""
     retry_safe: bool = False
-    """The header says that a second run does no harm."""
+    """The header declares `retry: safe`."""
 
 
 def find_scripts(skill: SkillMetadata) -> tuple[Script, ...]:
@@ -59,6 +58,7 @@ def find_scripts(skill: SkillMetadata) -> tuple[Script, ...]:
     wanted = None if skill.scripts is None else {_bare(name) for name in skill.scripts}
     safe = {_bare(name) for name in skill.scripts or () if getattr(name, "retry_safe", False)}
     found: dict[str, Script] = {}
+    known: set[str] = set()
     for relative in sorted(_all_files(skill), key=_rank):
         file = relative.removeprefix(f"{FOLDER}/")
         base = file.rpartition("/")[2]
@@ -68,15 +68,18 @@ def find_scripts(skill: SkillMetadata) -> tuple[Script, ...]:
         names = {*map(str.lower, (file, base, stem, _without_suffix(file)))}
         if wanted is not None and not names & wanted:
             continue
+        known |= names
         name = stem if stem not in found else base if base not in found else file
         found[name] = Script(name, file, skill.base_dir / relative, relative, bool(names & safe))
-    if wanted is not None:
-        _report_missing(skill, wanted, found)
+    for missing in sorted((wanted or set()) - known):
+        logger.warning(
+            "Skill '%s' names the script '%s', which is not a plain file of the skill", skill.name, missing
+        )
     return tuple(found[name] for name in sorted(found))
 
 
 def find_script(skill: SkillMetadata, name: str) -> Script | None:
-    """The script called `name`: as it is spelled, with its suffix, in any case, or with other joints."""
+    """Return the script called `name`: exactly, with its suffix, in any case, or with other separators."""
     scripts = find_scripts(skill)
     for change in (str, str.lower, canonical_name):
         for script in scripts:
@@ -87,80 +90,74 @@ def find_script(skill: SkillMetadata, name: str) -> Script | None:
 
 
 def missing_scripts(skill: SkillMetadata) -> list[str]:
-    """The scripts that the header names and that are not there."""
+    """Return the scripts that the header names and that do not exist."""
     return [str(name) for name in skill.scripts or () if find_script(skill, name) is None]
 
 
 def _all_files(skill: SkillMetadata) -> Iterator[str]:
-    """Paths beneath the skill of what is in `scripts/` and of what the header names elsewhere."""
-    try:
-        top = os.open(skill.base_dir, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
-    except OSError:
-        return
-    try:
-        for number, relative in enumerate(_files(top, FOLDER, 0)):
-            if number >= MAX_SCRIPTS:
-                logger.warning("More than %d files in %s/%s", MAX_SCRIPTS, skill.base_dir, FOLDER)
-                break
-            yield relative
+    """Return the paths of files in `scripts/` and of those the header names elsewhere."""
+    with open_folder(skill.base_dir) as top, ExitStack() as held:
+        if top is None:
+            return
+        if (own := _open_beneath(top, FOLDER, held)) is not None:
+            for number, relative in enumerate(_files(own, f"{FOLDER}/", 0)):
+                if number >= MAX_SCRIPTS:
+                    logger.warning("More than %d files in %s/%s", MAX_SCRIPTS, skill.base_dir, FOLDER)
+                    break
+                yield relative
         for name in skill.scripts or ():
             named = _bare(name, lower=False)
             inside = name.removeprefix("./") != named
             if not inside and not os.path.lexists(skill.base_dir / FOLDER / named):
                 folder = named.rpartition("/")[0]
-                yield from (path for path in _files(top, folder, MAX_DEPTH) if path == named)
-    finally:
-        os.close(top)
+                if (above := _open_beneath(top, folder, held)) is not None:
+                    prefix = f"{folder}/" if folder else ""
+                    yield from (path for path in _files(above, prefix, MAX_DEPTH) if path == named)
 
 
-def _files(top: int, path: str, depth: int) -> Iterator[str]:
-    """The scripts in the folder at `path`, then those in its folders; no part of `path` may be a link."""
-    folder = os.dup(top)
+def _open_beneath(top: int, path: str, held: ExitStack) -> int | None:
+    """Open a folder beneath another one until `held` ends; no part of `path` may be a link."""
+    folder: int | None = top
+    for part in path.split("/") if path else ():
+        if folder is not None:
+            plain = refusal(part) is None
+            folder = held.enter_context(open_folder(part, beneath=folder)) if plain else None
+    return folder
+
+
+def _files(folder: int, prefix: str, depth: int) -> Iterator[str]:
+    """Yield the scripts in an open folder, then those in its folders."""
     try:
-        for part in path.split("/") if path else ():
-            if refusal(part) is not None:
-                return
-            below = os.open(part, _OPEN_FOLDER, dir_fd=folder)
-            os.close(folder)
-            folder = below
         with os.scandir(folder) as entries:
             names = sorted(entry.name for entry in entries)
-        folders = []
-        for name in names:
-            if refusal(name) is not None or name in _NOT_SCRIPTS:
-                continue
-            is_script = is_folder = False
-            with suppress(OSError):  # it vanished while we looked: the others are still there
-                is_script, is_folder = _is_script(name, folder), _is_folder(name, folder)
-            if is_script:
-                yield f"{path}/{name}".lstrip("/")
-            elif depth < MAX_DEPTH and is_folder:
-                folders.append(name)
     except OSError:
         return
-    finally:
-        os.close(folder)
+    folders = []
+    for name in names:
+        if refusal(name) is not None or name in _NOT_SCRIPTS:
+            continue
+        mode = 0
+        with suppress(OSError):  # it vanished meanwhile: the others still exist
+            mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        if stat.S_ISREG(mode) and _is_script(name, mode, folder):
+            yield f"{prefix}{name}"
+        elif depth < MAX_DEPTH and stat.S_ISDIR(mode):
+            folders.append(name)
     for name in folders:
-        yield from _files(top, f"{path}/{name}", depth + 1)
+        with open_folder(name, beneath=folder) as below:
+            if below is not None:
+                yield from _files(below, f"{prefix}{name}/", depth + 1)
 
 
-def _is_folder(name: str, folder: int) -> bool:
-    return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-
-
-def _is_script(name: str, folder: int) -> bool:
-    found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    if not stat.S_ISREG(found.st_mode) or name == "__init__.py":
-        return False
-    suffix = os.path.splitext(name)[1].lower()
-    if suffix:
-        return suffix in SUFFIXES
-    return bool(found.st_mode & 0o111) and _starts_with_shebang(name, folder)
+def _is_script(name: str, mode: int, folder: int) -> bool:
+    if suffix := os.path.splitext(name)[1].lower():
+        return suffix in SUFFIXES and name != "__init__.py"
+    return bool(mode & 0o111) and _starts_with_shebang(name, folder)
 
 
 def _starts_with_shebang(name: str, folder: int) -> bool:
     try:
-        descriptor = os.open(name, _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0), dir_fd=folder)
+        descriptor = open_file_at(name, folder)
     except OSError:
         return False
     try:
@@ -182,15 +179,3 @@ def _bare(name: str, *, lower: bool = True) -> str:
 
 def _without_suffix(file: str) -> str:
     return os.path.splitext(file)[0]
-
-
-def _report_missing(skill: SkillMetadata, wanted: set[str], found: dict[str, Script]) -> None:
-    known = {
-        name.lower()
-        for script in found.values()
-        for name in (script.name, script.file, _without_suffix(script.file), script.path.name)
-    }
-    for name in sorted(wanted - known):
-        logger.warning(
-            "Skill '%s' names the script '%s', which is not a plain file of the skill", skill.name, name
-        )

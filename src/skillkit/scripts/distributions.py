@@ -1,7 +1,6 @@
-"""Which package on the index has a module: by the dated table beside this file, or by what a skill says."""
+"""Package of a module on the index: by the dated table beside this file, or by the skill's own texts."""
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 
@@ -33,7 +32,7 @@ def distributions_of(module: str) -> tuple[str, ...]:
 
 
 def same_named(module: str) -> str | None:
-    """Return the package of the same name as a module nobody knows, if it is worth proposing."""
+    """Return the package named like an unknown module, if it is worth proposing."""
     top = module.partition(".")[0]
     no_name = top in _DATA["namespaces"] or top in _DATA["kept_private"]
     return None if no_name else top.replace("_", "-")
@@ -98,6 +97,8 @@ def _in_project(text: str) -> Iterator[str]:
     if len(text) > 1 << 16 or any(len(line) > 2000 for line in text.splitlines()):
         return
     try:
+        import tomllib
+
         project = tomllib.loads(text).get("project", {})
     except (ValueError, RecursionError):
         return

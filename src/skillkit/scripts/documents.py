@@ -1,4 +1,4 @@
-"""Requests and results as JSON: how another engine gets a run and hands back what came of it."""
+"""Requests and results as JSON, for engines elsewhere."""
 
 import json
 from collections.abc import Mapping
@@ -11,17 +11,17 @@ from skillkit.core.foreign_json import parse_json
 from skillkit.scripts.models import ScriptRequest, ScriptResult
 
 VERSION = 1
-"""Raised with every change of a field: a grant that a reader does not know must not be overlooked."""
+"""Incremented with every change of a field, so that no reader overlooks an unknown grant."""
 REQUEST = "skillkit.script-request"
 RESULT = "skillkit.script-result"
 _LOCAL = frozenset({"base_dir"})
-"""Fields that mean something on this machine only; elsewhere the tree is found by its digest."""
+"""Fields that are valid on this machine only; elsewhere the tree is found by its digest."""
 
 T = TypeVar("T")
 
 
 class DocumentError(SkillsUseError):
-    """A document is not a request or a result of this version; the message says where it is wrong."""
+    """A document is not a request or result of this version; the message says where."""
 
 
 def request_to_json(request: ScriptRequest) -> bytes:
@@ -30,12 +30,12 @@ def request_to_json(request: ScriptRequest) -> bytes:
 
 
 def request_from_json(document: bytes, base_dir: Path) -> ScriptRequest:
-    """Return the request in `document`, for a tree that scripts are to see at `base_dir`."""
+    """Return the request in `document`, for a tree that scripts see at `base_dir`."""
     return _load(REQUEST, document, ScriptRequest, {"base_dir": base_dir})
 
 
 def result_to_json(result: ScriptResult) -> bytes:
-    """Return a result; output is in base64, since it may be anything."""
+    """Encode a result; output is in base64, since it may be any bytes."""
     return _dump(RESULT, result)
 
 
@@ -56,10 +56,10 @@ def _load(form: str, document: bytes, kind: type[T], local: Mapping[str, object]
     data = data if isinstance(data, dict) else {}
     found, _, version = str(data.pop("format", "")).rpartition("/")
     if found != form:
-        raise DocumentError(f"Not a {form}: the field 'format' says something else")
+        raise DocumentError(f"Not a {form}: unexpected value in the field 'format'")
     if version != str(VERSION):
         raise DocumentError(
-            f"A {form} of version {version}, and this skillkit reads version {VERSION}; "
+            f"Unsupported version {version} of a {form}; this skillkit reads version {VERSION}: "
             "run the same skillkit on both sides"
         )
     try:

@@ -13,17 +13,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from skillkit.core import process
 from skillkit.core.disk import remove_tree, replace_file
-from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.extras import pip_install
 from skillkit.core.folder_cache import FolderCache
-from skillkit.core.grants import Limits
 from skillkit.core.pythons import Python, find_python
-from skillkit.scripts.capture import Cancellation, run_to_end
+from skillkit.scripts.capture import Cancellation
 from skillkit.scripts.distributions import normalised
+from skillkit.scripts.exceptions import CancelledError, DependencyError
 from skillkit.scripts.inline_metadata import InlineMetadata
-from skillkit.scripts.models import DependencyError, Outcome
-from skillkit.scripts.sandbox.backend import Confinement, GroupRunning
 from skillkit.scripts.uv import find_uv, uv_settings
 
 _FORMAT = "skillkit environment 1"
@@ -32,10 +30,6 @@ _DAY = 86_400.0
 _ENTRY = re.compile(r"^\S[^\n]*\n?(?:[ \t]+[^\n]*\n?)*", re.MULTILINE)
 """A package of a lock: a line, and those below it that are indented."""
 _UV_OPTIONS = ("-q", "--no-progress", "--color", "never", "--no-python-downloads")
-
-
-class CancelledError(SkillsUseError):
-    """The caller no longer wants the environment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +42,6 @@ class Environment:
     @property
     def program(self) -> Path:
         return self.folder / "bin" / "python"
-
-
-@dataclass(frozen=True, slots=True)
-class Allowances:
-    """What the user allowed for the digest of the skill that is asking."""
-
-    source_builds: bool = False
-    other_sources: bool = False
-
-
-NO_ALLOWANCES = Allowances()
 
 
 def say_on_stderr(line: str) -> None:
@@ -80,68 +63,62 @@ class EnvironmentStore:
         self,
         script: Path,
         metadata: InlineMetadata,
-        allowances: Allowances = NO_ALLOWANCES,
         *,
+        source_builds: bool = False,
+        other_sources: bool = False,
         lock: str = "",
         reachable: bool = False,
         cancellation: Cancellation | None = None,
     ) -> Iterator[Environment]:
         """The environment for a script, built if it is the first to ask for it; `collect` stays away from it.
 
-        `lock` is what the user accepted. Beside what the script declares itself it adds what that has not,
-        and replaces nothing.
-
-        `reachable` wants an interpreter that any user can read. Raises DependencyError with the
-        reason. What is there already costs two file reads and never touches the network.
+        `lock` is what the user accepted: it adds packages that the script does not declare itself and
+        replaces none. `reachable` wants an interpreter that any user can read. Raises DependencyError with
+        the reason. An environment that exists costs two file reads and never touches the network.
         """
         python = _find_python(script.name, metadata, reachable=reachable)
-        if metadata.other_sources and not allowances.other_sources:
+        if metadata.other_sources and not other_sources:
             raise DependencyError(
                 f"{script.name} asks for {metadata.other_sources[0]}; only the index this machine is "
                 "set up with is used, unless you allow other sources for this version of the skill"
             )
-        building = _Building(
-            script, metadata, allowances, python, self.folder / "uv-cache", cancellation=cancellation
-        )
-        if metadata:
-            lock = add_to_lock(self._lock(building), lock)
+        build = _Build(script, metadata, python, self.folder, source_builds, other_sources, cancellation)
+        if metadata.dependencies:
+            lock = _add_to_lock(self._lock(build), lock)
         text = "\n".join((_FORMAT, python.identity, lock))
         name = hashlib.sha256(text.encode()).hexdigest()
-        with self._cache.lease(name, lambda folder: _fill(folder, python, building, lock)) as folder:
+        with self._cache.lease(name, lambda folder: build.fill(folder, lock)) as folder:
             yield Environment(folder, python)
 
-    def lock(self, name: str, metadata: InlineMetadata, *, reachable: bool = False) -> str:
+    def lock(self, name: str, metadata: InlineMetadata) -> str:
         """Return every package that `metadata` needs, by version and hash, wheels only.
 
         `name` is for messages. Raises DependencyError with the reason.
         """
-        python = _find_python(name, metadata, reachable=reachable)
+        python = _find_python(name, metadata, reachable=False)
         if metadata.other_sources:
             raise DependencyError(
                 f"Only names and versions are accepted for {name}: {metadata.other_sources[0]}"
             )
-        cache = self.folder / "uv-cache"
-        return _Building(Path(name), metadata, NO_ALLOWANCES, python, cache).compile()
+        return _Build(Path(name), metadata, python, self.folder).compile()
 
     def collect(self, older_than: float = 30 * _DAY) -> list[Path]:
-        """Remove the environments that nobody used for so many seconds; return which."""
+        """Remove the environments unused for `older_than` seconds; return their names."""
         removed = self._cache.collect(older_than=older_than)
         for cache in ("uv-cache", "npm-cache"):
             shutil.rmtree(self.folder / cache, ignore_errors=True)
         return removed
 
-    def _lock(self, building: "_Building") -> str:
-        path = self._locks / f"{building.key()}.txt"
-        try:
+    def _lock(self, build: "_Build") -> str:
+        path = self._locks / f"{build.key()}.txt"
+        if path.exists():
             return path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            pass
         with self._cache.alone(path.name):
             if path.exists():
                 return path.read_text(encoding="utf-8")
-            wanted = ", ".join(building.metadata.dependencies)
-            self._progress(f"Resolving the dependencies of {building.script.name}: {wanted}")
-            lock = building.compile()
+            wanted = ", ".join(build.metadata.dependencies)
+            self._progress(f"Resolving the dependencies of {build.script.name}: {wanted}")
+            lock = build.compile()
             replace_file(path, lock.encode())
             return lock
 
@@ -149,84 +126,72 @@ class EnvironmentStore:
 def _find_python(name: str, metadata: InlineMetadata, *, reachable: bool) -> Python:
     python = find_python(metadata.requires_python, reachable=reachable)
     if python is None:
-        raise DependencyError(f"{name} requires Python {metadata.requires_python}, which is not here")
+        wanted = metadata.requires_python
+        raise DependencyError(f"{name} requires Python {wanted}; no matching interpreter found")
     return python
 
 
-def _fill(folder: Path, python: Python, building: "_Building", lock: str) -> None:
-    packages = folder / "lib" / f"python{python.version}" / "site-packages"
-    packages.mkdir(parents=True)
-    (folder / "bin").mkdir()
-    for name in ("python", "python3"):
-        (folder / "bin" / name).symlink_to(python.program)
-    if lock:
-        building.install(lock, packages)
-    configuration = f"home = {python.program.parent}\ninclude-system-site-packages = false\n"
-    (folder / "pyvenv.cfg").write_text(configuration)
-    make_folder_read_only(folder)
-
-
-class _Building:
+@dataclass(slots=True)
+class _Build:
     """One resolution and installation by uv."""
 
-    def __init__(
-        self,
-        script: Path,
-        metadata: InlineMetadata,
-        allowances: Allowances,
-        python: Python,
-        cache: Path,
-        *,
-        cancellation: Cancellation | None = None,
-    ) -> None:
-        self.script = script
-        self.metadata = metadata
-        self.allowances = allowances
-        self.python = python
-        self.cache = cache
-        self.cancellation = cancellation
+    script: Path
+    metadata: InlineMetadata
+    python: Python
+    store: Path
+    source_builds: bool = False
+    other_sources: bool = False
+    cancellation: Cancellation | None = None
 
     def key(self) -> str:
-        """Everything the resolution depends on, apart from what the index holds that day."""
+        """Everything the resolution depends on, apart from the current content of the index."""
         parts = {
             "dependencies": sorted(self.metadata.dependencies),
             "exclude_newer": self.metadata.exclude_newer,
             "python": self.python.identity,
-            "allowances": [self.allowances.source_builds, self.allowances.other_sources],
+            "allowances": [self.source_builds, self.other_sources],
         }
         if self.metadata.other_sources:
             parts["script"] = self.script.read_text(encoding="utf-8")
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def compile(self) -> str:
-        """The lock: every package by version and hash."""
+        """Return the lock: every package by version and hash."""
         with tempfile.TemporaryDirectory(prefix="skillkit-lock-") as folder:
             output = Path(folder) / "lock.txt"
-            if self.metadata.other_sources:
-                source = self.script
-            else:
-                source = Path(folder) / "requirements.in"
-                source.write_text("\n".join(self.metadata.dependencies) + "\n")
+            source = self.script
             options = ["--no-header", "--no-annotate", "--no-strip-markers", "-o", str(output)]
             if self.metadata.exclude_newer:
                 options += ["--exclude-newer", self.metadata.exclude_newer]
             if not self.metadata.other_sources:
+                source = Path(folder) / "requirements.in"
+                source.write_text("\n".join(self.metadata.dependencies) + "\n")
                 options += ["--no-sources", "--generate-hashes"]
-            self._uv("compile", *self._builds(), *options, str(source), folder=folder)
+            self._uv("compile", *options, str(source), folder=folder)
             return output.read_text(encoding="utf-8")
 
-    def install(self, lock: str, target: Path) -> None:
+    def fill(self, folder: Path, lock: str) -> None:
+        """Make `folder` an environment with the packages of `lock`."""
+        packages = folder / "lib" / f"python{self.python.version}" / "site-packages"
+        packages.mkdir(parents=True)
+        (folder / "bin").mkdir()
+        for name in ("python", "python3"):
+            (folder / "bin" / name).symlink_to(self.python.program)
+        if lock:
+            self._install(lock, packages)
+        configuration = f"home = {self.python.program.parent}\ninclude-system-site-packages = false\n"
+        (folder / "pyvenv.cfg").write_text(configuration)
+        make_folder_read_only(folder)
+
+    def _install(self, lock: str, target: Path) -> None:
         with tempfile.TemporaryDirectory(prefix="skillkit-lock-") as folder:
             requirements = Path(folder) / "lock.txt"
             requirements.write_text(lock, encoding="utf-8")
             options = ["--no-deps", "--link-mode", "copy", "--target", str(target), "--compile-bytecode"]
             if not self.metadata.other_sources:
                 options.append("--require-hashes")
-            self._uv("install", *self._builds(), *options, "-r", str(requirements), folder=folder)
+            self._uv("install", *options, "-r", str(requirements), folder=folder)
         (target / ".lock").unlink(missing_ok=True)
-
-    def _builds(self) -> list[str]:
-        return [] if self.allowances.source_builds else ["--no-build"]
 
     def _uv(self, verb: str, *options: str, folder: str) -> None:
         uv = find_uv()
@@ -234,15 +199,15 @@ class _Building:
             raise DependencyError(
                 f"{self.script.name} has dependencies, but uv is not installed: {pip_install('scripts')}"
             )
-        claim_cache(self.cache)
+        cache = self.store / "uv-cache"
+        claim_cache(cache)
         settings = uv_settings()
-        places = ("--python", str(self.python.program), "--cache-dir", str(self.cache))
-        command = (*uv, "pip", verb, *settings.options, *_UV_OPTIONS, *places, *options)
+        places = ("--python", str(self.python.program), "--cache-dir", str(cache))
+        builds = () if self.source_builds else ("--no-build",)
+        command = (*uv, "pip", verb, *settings.options, *_UV_OPTIONS, *places, *builds, *options)
         said = run_manager(command, Path(folder), settings.environment, self.cancellation)
-        if said is not None:
-            raise DependencyError(self._reason(said))
-
-    def _reason(self, said: str) -> str:
+        if said is None:
+            return
         wanted = ", ".join(self.metadata.dependencies)
         reason = f"The dependencies of {self.script.name} ({wanted}) cannot be installed: {said}"
         if "no-build" in said or "building source distributions is disabled" in said.lower():
@@ -250,11 +215,11 @@ class _Building:
                 "\nBuilding from source would run the package's code on this machine; it is refused "
                 "unless you allow source builds for this version of the skill"
             )
-        return reason
+        raise DependencyError(reason)
 
 
-def add_to_lock(lock: str, further: str) -> str:
-    """Return a lock with those packages of another one that it has not."""
+def _add_to_lock(lock: str, further: str) -> str:
+    """Return `lock` plus the packages of `further` that it does not contain."""
     entries = [entry for entry in _ENTRY.findall(further) if not entry.startswith("#")]
     known = {normalised(entry) for entry in _ENTRY.findall(lock)}
     return "".join((lock, *(entry for entry in entries if normalised(entry) not in known)))
@@ -267,20 +232,14 @@ def run_manager(
     cancellation: Cancellation | None,
 ) -> str | None:
     """Run a package manager; return why it failed, None when it did not. Raises CancelledError."""
-    limits = Limits(timeout=_RESOLVE_SECONDS)
-    running = GroupRunning.spawn([*command], Confinement(command, folder, environment, limits))
-    own = cancellation or Cancellation()
-    try:
-        ended = run_to_end(running, limits, own)
-    finally:
-        if own is not cancellation:
-            own.close()
-    if ended.outcome is Outcome.CANCELLED:
+    ended = process.run(
+        command, environment=environment, cwd=folder, timeout=_RESOLVE_SECONDS, stop=cancellation, memory=None
+    )
+    if cancellation is not None and cancellation.is_set():
         raise CancelledError("The preparation of the environment was cancelled")
-    if ended.outcome is Outcome.EXITED and ended.exit_code == 0:
+    if ended.code == 0 and not ended.stopped:
         return None
-    said = ended.stderr.data.decode("utf-8", "replace").strip()[-2000:]
-    return said or f"it ended with {ended.outcome.value}"
+    return ended.complaint.strip()[-2000:] or ended.stopped or f"exit code {ended.code}"
 
 
 def claim_cache(cache: Path) -> None:

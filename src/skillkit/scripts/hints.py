@@ -1,11 +1,11 @@
-"""What can be done about a failure whose cause lies around the script and not in it."""
+"""Hints for failures caused by the environment and not by the script."""
 
 import re
 from dataclasses import dataclass
 
 from skillkit.core.hosts import HTTPS, HostRule
 from skillkit.core.text import escape_hidden
-from skillkit.scripts.distributions import distributions_of
+from skillkit.scripts.catalogue import FOLDER
 from skillkit.scripts.inputs import named_in_project, working_project
 from skillkit.scripts.models import ScriptRequest, ScriptResult
 from skillkit.scripts.network.attempts import Attempt
@@ -14,18 +14,12 @@ MISSING_PACKAGE, MISSING_SECRET, REFUSED_HOST = "missing_package", "missing_secr
 UNSEEN_FILE, OTHER_RELEASE, UNREACHABLE_HOST = "unseen_file", "other_release", "unreachable_host"
 _SHOWN = 5
 
-_NO_SEMAPHORE = b"SemLock"
-_SHARED_MEMORY = (
-    "multiprocessing needs shared memory, which the sandbox '{}' cannot provide; install bubblewrap, "
-    "or use threads"
-)
 _MISSING_MODULE = re.compile(rb"ModuleNotFoundError: No module named '([A-Za-z_][A-Za-z0-9_.]{0,200})'\s*$")
 _MISSING_NODE = re.compile(rb"Cannot find (?:package|module) '((?:@[\w.~-]{1,100}/)?\w[\w.~-]{0,100})[/']")
 _OTHER_RELEASE = re.compile(
     rb"ImportError: cannot import name '(\w{1,200})' from '(\w{1,100})[\w.]{0,200}' "
     rb"\([^()\n]{0,1000}site-packages"
 )
-_OWN_FOLDER = "scripts"
 _IMPORTS_OWN_FOLDER = (
     "The script imports its own folder by name, so it is meant to be run as a module of the skill"
 )
@@ -33,20 +27,20 @@ _IMPORTS_OWN_FOLDER = (
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What can be done, and the kind of cause, for a program that has a command for it."""
+    """A remedy, and the kind of cause, for a program that has a command for it."""
 
     cause: str
     text: str
     subject: str = ""
-    """What it is about, such as a host, if it is safe to be part of a command."""
+    """The subject, such as a host, if it is safe in a command line."""
 
 
 def find_hint(result: ScriptResult, request: ScriptRequest | None = None) -> Hint | None:
-    """Return what to add to the message of a failure, if anything."""
+    """Return a hint for the message of a failure, if any."""
     if refused := [attempt for attempt in result.network if not attempt.allowed]:
         shown = ", ".join(dict.fromkeys(_attempted(attempt) for attempt in refused[:_SHOWN]))
         text = (
-            f"The script tried to reach {shown}. What it may reach is what the skill asks for in "
+            f"The script tried to reach {shown}. It may reach hosts that the skill lists in "
             "permissions.hosts and you grant"
         )
         return Hint(REFUSED_HOST, text, _host(refused[0]))
@@ -56,13 +50,16 @@ def find_hint(result: ScriptResult, request: ScriptRequest | None = None) -> Hin
     said = result.stderr.ending(4096)
     if (missing := _MISSING_MODULE.search(said)) is not None:
         name = missing[1].decode()
-        if name.partition(".")[0] == _OWN_FOLDER:
-            return Hint("own_folder", _IMPORTS_OWN_FOLDER)
+        if name.partition(".")[0] == FOLDER:
+            text = (
+                "The script imports its own folder by name, so it is meant to be run as a module of the skill"
+            )
+            return Hint("own_folder", text)
         return Hint(MISSING_PACKAGE, _missing_package(name))
     if (changed := _OTHER_RELEASE.search(said)) is not None:
         text = (
-            f"The release of '{changed[2].decode()}' that was installed has no '{changed[1].decode()}': the "
-            "script was written for another one, and does not say for which"
+            f"The installed release of '{changed[2].decode()}' has no '{changed[1].decode()}': the "
+            "script needs another release and does not pin it"
         )
         return Hint(OTHER_RELEASE, text)
     if (missing := _MISSING_NODE.search(said)) is not None:
@@ -71,8 +68,12 @@ def find_hint(result: ScriptResult, request: ScriptRequest | None = None) -> Hin
             "by a guess: accept what the skill's package.json names and its scripts import, once"
         )
         return Hint(MISSING_PACKAGE, text)
-    if result.backend == "landlock" and _NO_SEMAPHORE in said:
-        return Hint("shared_memory", _SHARED_MEMORY.format(result.backend))
+    if result.backend == "landlock" and b"SemLock" in said:
+        text = (
+            f"multiprocessing needs shared memory, which the sandbox '{result.backend}' cannot provide; "
+            "install bubblewrap, or use threads"
+        )
+        return Hint("shared_memory", text)
     return None if request is None else _unseen_file(request)
 
 
@@ -88,7 +89,7 @@ def _unseen_file(request: ScriptRequest) -> Hint | None:
 
 
 def _host(attempt: Attempt) -> str:
-    """The host as it is granted; nothing for what is no name: it is the script's bytes."""
+    """Return the host in the form it is granted; empty if it is not a host name: it comes from the script."""
     try:
         port = "" if attempt.port in (None, HTTPS) else f":{attempt.port}"
         return str(HostRule.parse(f"{attempt.host}{port}"))
@@ -102,6 +103,8 @@ def _attempted(attempt: Attempt) -> str:
 
 
 def _missing_package(name: str) -> str:
+    from skillkit.scripts.distributions import distributions_of  # a table of packages, for a failure only
+
     top = name.partition(".")[0]
     package = next(iter(distributions_of(name)), None)
     wanted = f"'{package}'" if package else f"the package that has '{top}' (perhaps of the same name)"

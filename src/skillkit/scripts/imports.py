@@ -1,4 +1,4 @@
-"""What the scripts of a skill import, read from their source: nothing is run."""
+"""Imports of a skill's scripts, read from their source: nothing is run."""
 
 import ast
 import os
@@ -14,7 +14,7 @@ from skillkit.core.pinned_trees import links_of
 
 LARGEST_SOURCE = 1 << 20
 _READ = (".py", ".md", ".txt", ".toml")
-"""What is read for imports and requirements."""
+"""Bytes of a file that are read for imports and requirements."""
 _USUAL_FOLDERS = ("scripts", "lib", "src")
 _MAX_FOLLOWED = 500
 _EXITS = frozenset({"exit", "_exit"})
@@ -45,7 +45,7 @@ def read_files(
     return files
 
 
-class OwnSources:
+class SkillSourceFiles:
     """The files of a skill by path, each read once however many scripts import it."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
@@ -69,7 +69,7 @@ class OwnSources:
         return name in self._names
 
     def imports_of(self, script: str) -> dict[str, bool]:
-        """Modules from elsewhere in a script and what it imports of the skill; whether each is optional."""
+        """Return third-party modules of a script and its local imports; whether each is optional."""
         return self._follow(script)[1]
 
     def own_files(self, script: str) -> set[str]:
@@ -93,7 +93,7 @@ class OwnSources:
         return seen, needed
 
     def _own_files(self, module: str, path: str, script: str) -> list[str] | None:
-        """The files of the skill that importing `module` reads; None for a module of somebody else."""
+        """Return the files of the skill that importing `module` reads; None for a third-party module."""
         if module.startswith("."):
             level = len(module) - len(module.lstrip("."))
             parts = path.split("/")[:-level] + [part for part in module.lstrip(".").split(".") if part]
@@ -114,7 +114,7 @@ class OwnSources:
 
 
 def imports_in(content: bytes) -> Iterator[tuple[str, bool]]:
-    """Dotted names that a module imports, and whether it goes on without."""
+    """Return dotted names that a module imports, and whether each is optional."""
     if len(content) > LARGEST_SOURCE:
         return
     try:
@@ -142,7 +142,7 @@ def imports_in(content: bytes) -> Iterator[tuple[str, bool]]:
 
 
 def _forgives(handler: ast.ExceptHandler) -> bool:
-    """Whether a script goes on after an import that failed, as far as can be seen."""
+    """Whether a script continues after a failed import, as far as its source shows."""
     caught = "" if handler.type is None else ast.dump(handler.type)
     if handler.type is not None and not any(
         name in caught for name in ("'ImportError'", "'ModuleNotFoundError'", "'Exception'")
@@ -185,7 +185,7 @@ def _has_module(folder: Path, name: str) -> bool:
 
 
 def node_packages_of(script: str, files: Mapping[str, bytes]) -> set[str]:
-    """Return the packages of others that a script and the files of the skill that it imports name."""
+    """Return the third-party Node.js packages that a script and its imports within the skill name."""
     found: set[str] = set()
     waiting, seen = [script], {script}
     while waiting and len(seen) < _MAX_FOLLOWED:

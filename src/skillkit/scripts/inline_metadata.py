@@ -24,25 +24,22 @@ _FOREIGN_SETTINGS = ("sources", "index", "index-url", "extra-index-url", "find-l
 
 
 class InlineMetadataError(ValueError):
-    """The block is there but cannot be used; the message says why."""
+    """The block is invalid; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class InlineMetadata:
-    """What a script asks for before it can start."""
+    """Requirements of a script."""
 
     dependencies: tuple[str, ...] = ()
     requires_python: str = ""
     exclude_newer: str = ""
     other_sources: tuple[str, ...] = ()
-    """What the script wants from anywhere but the user's own index, in its own words."""
-
-    def __bool__(self) -> bool:
-        return bool(self.dependencies)
+    """Sources other than the user's own index, as the script names them."""
 
     @classmethod
     def of(cls, requirements: list[str], exclude_newer: str = "") -> "InlineMetadata":
-        """What somebody names by hand, held to the same rules; InlineMetadataError for what is none."""
+        """Parse requirements named by hand, under the same rules; InlineMetadataError for an invalid one."""
         dependencies = _texts(requirements, "requirements")
         foreign = tuple(reason for text in dependencies if (reason := _foreign(text)))
         return cls(dependencies, exclude_newer=exclude_newer, other_sources=foreign)
@@ -52,7 +49,7 @@ NO_METADATA = InlineMetadata()
 
 
 def parse_inline_metadata(text: str) -> InlineMetadata:
-    """The `# /// script` block of `text`; a script without one asks for nothing."""
+    """Read the `# /// script` block of `text`; a script without one has no requirements."""
     block = _block(text)
     if block is None:
         return NO_METADATA
@@ -116,13 +113,13 @@ def _is_comment(line: str) -> bool:
 
 def _texts(value: object, name: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise InlineMetadataError(f"{name} is not a list of texts")
-    # One space where there were many: patterns with optional spaces are slow on long runs of them.
+        raise InlineMetadataError(f"{name} is not a list of strings")
+    # Collapse spaces: patterns with optional spaces are slow on long runs of them.
     return tuple(_SPACES.sub(" ", item).strip() for item in cast("list[str]", value))
 
 
 def _foreign(requirement: str) -> str | None:
-    """Why `requirement` is more than a name and versions; what is neither is refused outright."""
+    """Return why `requirement` is more than a name and versions; raise for one that is not a requirement."""
     if len(requirement) > _MAX_REQUIREMENT or not requirement.isprintable():
         raise InlineMetadataError(f"not a dependency: {requirement[:80]!r}")
     if _REQUIREMENT.fullmatch(requirement):

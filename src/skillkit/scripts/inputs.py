@@ -1,4 +1,4 @@
-"""Files that the user hands to a run: shown to the script read-only, under names of their own."""
+"""Input files of a run: shown to the script read-only, under their own names."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ Inputs = Mapping[str, str | os.PathLike[str]]
 
 
 class InputsError(SkillsUseError):
-    """A file or folder that was named for a run cannot be given to it."""
+    """A file or folder named for a run cannot be used as its input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,11 @@ class InputFile:
 
     name: str
     path: Path
-    """Where it really is: without links, so that what is opened is what was named."""
+    """The path without links, so that the opened file is the named one."""
 
 
 def input_files(inputs: Inputs) -> tuple[InputFile, ...]:
-    """Return `inputs` with real paths; InputsError names the one that cannot be used."""
+    """Return `inputs` with real paths; InputsError names the unusable one."""
     if len(inputs) > MAX_INPUTS:
         raise InputsError(f"{len(inputs)} inputs; a run takes {MAX_INPUTS}")
     found = []
@@ -48,7 +48,7 @@ def input_files(inputs: Inputs) -> tuple[InputFile, ...]:
         try:
             real = Path(os.path.realpath(path, strict=True))
         except (OSError, ValueError) as error:
-            raise InputsError(f"The input '{shown}' is not there: {escape_hidden(str(path))}") from error
+            raise InputsError(f"Input not found: '{shown}': {escape_hidden(str(path))}") from error
         if not (real.is_file() or real.is_dir()):
             raise InputsError(f"The input '{shown}' is neither a file nor a folder: {real}")
         found.append(InputFile(name, real))
@@ -76,18 +76,20 @@ def with_input_names(arguments: tuple[str, ...], inputs: Inputs) -> tuple[str, .
 
 
 def check_project(folder: Path) -> Path:
-    """Return the real path of a folder that may be shown whole; InputsError for one that holds too much."""
+    """Return the real path of a folder that may be shown whole; InputsError for one with too much in it."""
     real = real_path(folder)
     if not real.is_dir():
-        raise InputsError(f"The project folder {folder} is not there")
+        raise InputsError(f"Project folder not found: {folder}")
     kept = (user_home(), agent_home())
     if any(real_path(each).is_relative_to(real) for each in kept):
-        raise InputsError(f"{real} holds the user's home folder, so it is shown to no script; name a project")
+        raise InputsError(
+            f"{real} contains the user's home folder and cannot be shown to scripts; name a project folder"
+        )
     return real
 
 
 def working_project() -> Path | None:
-    """The folder that the user works in, if it may be shown to a script."""
+    """Return the user's working folder if it may be shown to a script."""
     try:
         return check_project(Path.cwd())
     except (InputsError, OSError):
@@ -95,19 +97,19 @@ def working_project() -> Path | None:
 
 
 def named_in_project(arguments: Iterable[str], project: Path, but: Path) -> list[Path]:
-    """What `arguments` name of the project, seen from the working folder, and outside of `but`."""
+    """Return the project paths that `arguments` name, relative to the working folder and outside of `but`."""
     values = (part for word in arguments for part in (word, word.partition("=")[2]))
     found = (_in_project(value, project) for value in values)
     return [path for path in found if path is not None and not path.is_relative_to(but)]
 
 
 def with_project_paths(arguments: tuple[str, ...], project: Path | None) -> tuple[str, ...]:
-    """Make paths absolute that name something of a granted project: the script starts elsewhere."""
+    """Make arguments that name a granted project's paths absolute: the script starts elsewhere."""
     return arguments if project is None else _renamed(arguments, lambda word: _in_project(word, project))
 
 
 def _renamed(arguments: tuple[str, ...], find: Callable[[str], Path | None]) -> tuple[str, ...]:
-    """Put a path where one is found for an argument, or for the value of an option."""
+    """Replace an argument, or the value of an option, by the path found for it."""
     renamed = []
     for word in arguments:
         option, equals, value = word.partition("=")
@@ -120,7 +122,7 @@ def _renamed(arguments: tuple[str, ...], find: Callable[[str], Path | None]) -> 
 
 
 def _in_project(word: str, project: Path) -> Path | None:
-    """The path that a word means; a plain word that happens to be the name of a file is none."""
+    """Return the project path an argument refers to; None for a bare word."""
     if word.startswith("-") or len(word) > _MAX_PATH or not ("/" in word or "." in word):
         return None
     try:
@@ -131,7 +133,7 @@ def _in_project(word: str, project: Path) -> Path | None:
 
 
 def find_hidden(folder: Path, patterns: tuple[str, ...]) -> list[Path]:
-    """Everything beneath `folder` that `patterns` hide, what links of such a name lead to included."""
+    """Return everything beneath `folder` that `patterns` hide, including targets of links of such a name."""
     hidden = [Path(path) for path in _matching(os.fspath(folder), patterns)]
     hidden += [real for path in hidden if path.is_symlink() and (real := real_path(path)).exists()]
     found = sorted({path for path in hidden if not path.is_symlink() and path.is_relative_to(folder)})
@@ -158,11 +160,11 @@ def _matching(folder: str, patterns: tuple[str, ...]) -> Iterator[str]:
                     elif entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
         except OSError:
-            continue  # what we cannot list the script cannot either
+            continue  # a folder that we cannot list the script cannot list either
 
 
 def _hides(pattern: str, name: str, path: str) -> bool:
-    """Whether a pattern names this: `*.pem` by its own name, `.git/config` by the end of its path."""
+    """Whether a pattern matches: `*.pem` by name, `.git/config` by the end of the path."""
     pattern = pattern.lower()
     if "/" not in pattern:
         return fnmatchcase(name.lower(), pattern)

@@ -10,9 +10,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from skillkit.core.disk import user_home
-from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.programs import find_program
 from skillkit.scripts.catalogue import INTERPRETERS
+from skillkit.scripts.exceptions import DependencyError
 from skillkit.scripts.sandbox.backend import SYSTEM_FOLDERS
 
 PYTHON = "python"
@@ -25,28 +25,23 @@ _HINTS = {
     "node": "install Node.js",
     "ruby": "install Ruby",
     "perl": "install Perl",
-    "bash": "install bash",
 }
-
-
-class MissingInterpreterError(SkillsUseError):
-    """A script cannot be run because the program that runs it is not here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """What stands before the script's path on its command line."""
+    """Command line before the script's path."""
 
     kind: str
-    """`python`, whose program the environment provides, or the name of the program."""
+    """`python`, whose program comes from the environment, or the name of the program."""
     command: tuple[str, ...]
     folders: tuple[Path, ...] = ()
-    """What has to be readable besides the system's own folders."""
+    """Folders that must be readable besides the system's own."""
 
 
 def find_interpreter(script: str, first_bytes: bytes, environ: Mapping[str, str] = os.environ) -> Interpreter:
-    """The interpreter for a script that starts with `first_bytes`."""
-    kind, options = _asked_for(script, first_bytes)
+    """Return the interpreter for a script that starts with `first_bytes`."""
+    kind, options = asked_for(script, first_bytes)
     if kind == PYTHON:
         return Interpreter(PYTHON, tuple(opt for opt in options if opt in _PYTHON_OPTIONS))
     if kind in _TYPESCRIPT:
@@ -54,23 +49,23 @@ def find_interpreter(script: str, first_bytes: bytes, environ: Mapping[str, str]
     program = find_program(kind, environ, system_first=kind in _SYSTEM_PROGRAMS)
     if program is None:
         hint = _HINTS.get(kind, f"install {kind}")
-        raise MissingInterpreterError(
+        raise DependencyError(
             f"The script {script} needs the program '{kind}', which is not installed; {hint}"
         )
     return Interpreter(kind, (program, *options), folders_of(Path(program)))
 
 
-def find_shell(shell: str, environ: Mapping[str, str] = os.environ) -> Interpreter:
-    """The shell for a line in instructions: what stands before the line on its command line."""
+def find_shell(shell: str) -> Interpreter:
+    """Return the shell for a command in instructions: the command line before it."""
     name, options = ("pwsh", ("-NoProfile", "-Command")) if shell == "powershell" else ("bash", ("-c",))
-    program = find_program(name, environ, system_first=name == "bash")
+    program = find_program(name, system_first=name == "bash")
     if program is None:
-        raise MissingInterpreterError(f"The command needs '{name}', which is not installed")
+        raise DependencyError(f"The command needs '{name}', which is not installed")
     return Interpreter(name, (program, *options), folders_of(Path(program)))
 
 
 def folders_of(program: Path) -> tuple[Path, ...]:
-    """The installation that `program` belongs to, and never a home folder or the whole disk."""
+    """Return the installation that `program` belongs to, never a home folder or the whole disk."""
     needed: set[Path] = set()
     for path in {program, Path(os.path.realpath(program))}:
         if path.is_relative_to("/usr") or any(path.is_relative_to(top) for top in SYSTEM_FOLDERS):
@@ -84,13 +79,14 @@ def folders_of(program: Path) -> tuple[Path, ...]:
     return tuple(sorted(needed))
 
 
-def _asked_for(script: str, first_bytes: bytes) -> tuple[str, list[str]]:
+def asked_for(script: str, first_bytes: bytes) -> tuple[str, list[str]]:
+    """Return the interpreter that a script names, and its options."""
     suffix = os.path.splitext(script)[1].lower()
     words = _shebang(first_bytes)
     if not words:
         kind = INTERPRETERS.get(suffix)
         if kind is None:
-            raise MissingInterpreterError(
+            raise DependencyError(
                 f"The script {script} has neither a first line that names its interpreter "
                 f"nor a known suffix ({', '.join(INTERPRETERS)})"
             )
@@ -99,7 +95,7 @@ def _asked_for(script: str, first_bytes: bytes) -> tuple[str, list[str]]:
     if _PYTHON.fullmatch(name):
         return PYTHON, words[1:]
     kind = "node" if name == "nodejs" else name
-    if kind == "node" and suffix == ".ts":  # older ones do not run it, others need to be told
+    if kind == "node" and suffix == ".ts":  # older ones do not run it, others need an option
         return "typescript", []
     return kind, words[1:]
 
@@ -127,8 +123,8 @@ def _typescript(script: str, environ: Mapping[str, str]) -> Interpreter:
     if program is not None and (version := _node_version(program)) >= _NODE_STRIPS_TYPES:
         flags = ("--experimental-strip-types", "--no-warnings") if version < (23, 6) else ()
         return Interpreter("node", (program, *flags), folders_of(Path(program)))
-    raise MissingInterpreterError(
-        f"The script {script} is TypeScript and nothing here runs that; "
+    raise DependencyError(
+        f"The script {script} is TypeScript, and no TypeScript runtime was found; "
         "install bun, deno, tsx or Node.js 22.6 or newer"
     )
 

@@ -1,4 +1,4 @@
-"""The output folder of a run: where a script leaves files, and what of it is kept."""
+"""The output folder of a run, and the files of it that are kept."""
 
 import hashlib
 import mimetypes
@@ -12,7 +12,7 @@ from pathlib import Path
 from skillkit.core.disk import remove_tree
 from skillkit.core.grants import Limits
 from skillkit.core.text import escape_hidden
-from skillkit.scripts.models import MadeFile
+from skillkit.scripts.models import OutputFile
 from skillkit.scripts.sandbox.backend import Backend, Running
 from skillkit.scripts.sandbox.bubblewrap import OUTPUT_FOLDER
 from skillkit.scripts.sandbox.supervised import new_work_folder
@@ -39,11 +39,11 @@ def output_folder(backend: Backend) -> Iterator[Path]:
 
 
 class _Collection:
-    """What is kept of an output folder, by descriptors: nothing in it leads anywhere else."""
+    """Collects files of an output folder by descriptors, so that no link is followed."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.files: list[MadeFile] = []
+        self.files: list[OutputFile] = []
         self.left_out: list[str] = []
         self.size = self.entries = 0
 
@@ -56,7 +56,7 @@ class _Collection:
             try:
                 descriptor = os.open(name, _OPEN, dir_fd=folder)
             except OSError:
-                self._leave_out(path, "it is no plain file")
+                self._leave_out(path, "not a regular file")
                 continue
             try:
                 self._add(descriptor, path, depth)
@@ -71,7 +71,7 @@ class _Collection:
             else:
                 self.add_folder(descriptor, f"{path}/", depth + 1)
         elif not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-            self._leave_out(path, "it is no plain file")
+            self._leave_out(path, "not a regular file")
         elif (name := _kept_name(path)) is None:
             self._leave_out(path, f"a name of more than {_MAX_NAME} bytes, or with hidden characters")
         elif len(self.files) >= self.limits.made_files:
@@ -88,14 +88,14 @@ class _Collection:
         self.size += len(content)
         media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
         digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
-        self.files.append(MadeFile(name, media_type, digest, bytes(content)))
+        self.files.append(OutputFile(name, media_type, digest, bytes(content)))
 
     def _leave_out(self, path: str, reason: str) -> None:
         self.left_out.append(f"{escape_hidden(os.fsencode(path).decode('utf-8', 'replace'))[:200]}: {reason}")
 
 
 def _kept_name(path: str) -> str | None:
-    """The name a file is kept under; None for one that no other system, terminal or page could show."""
+    """Return the name to keep a file under; None for one that other systems or terminals cannot show."""
     try:
         name = unicodedata.normalize("NFC", os.fsencode(path).decode("utf-8"))
     except UnicodeDecodeError:
@@ -105,8 +105,8 @@ def _kept_name(path: str) -> str | None:
     return name if is_plain and all(len(part.encode()) <= _MAX_NAME for part in parts) else None
 
 
-def collect_files(folder: int, limits: Limits) -> tuple[tuple[MadeFile, ...], tuple[str, ...]]:
-    """Return the plain files beneath an open folder, and a line for each thing that is left out."""
+def collect_files(folder: int, limits: Limits) -> tuple[tuple[OutputFile, ...], tuple[str, ...]]:
+    """Return the regular files beneath an open folder, and a line for each entry that is left out."""
     collection = _Collection(limits)
     collection.add_folder(folder)
     left_out = collection.left_out

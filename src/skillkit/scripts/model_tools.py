@@ -1,43 +1,24 @@
 """The script tools as a model sees them: `script_list`, `script_help`, `script_run`, `script_file`."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Sequence
 
 from skillkit.core.authority import current_requester
 from skillkit.disclosure.tools import SKILL_ALIASES, Effect, Tool
-from skillkit.scripts.inputs import Inputs, named_inputs
+from skillkit.scripts.inputs import named_inputs
 from skillkit.scripts.payloads import Payload
 
-
-class ScriptCalls(Protocol):
-    """What the tools call."""
-
-    async def ascript_list(self, skill_name: str | None = None) -> Payload: ...
-
-    async def ascript_help(self, skill_name: str, script_name: str) -> Payload: ...
-
-    async def ascript_run(
-        self,
-        skill_name: str,
-        script_name: str,
-        args: Sequence[str] | None = None,
-        json: bool | None = True,
-        *,
-        inputs: Inputs | None = None,
-    ) -> Payload: ...
-
-    async def aread_output(self, uri: str, offset: int = 0) -> Payload: ...
+_Call = Callable[..., Awaitable[Payload]]
 
 
-def model_tools(scripts: ScriptCalls) -> tuple[Tool, ...]:
-    """Return the tools; the last one reads what scripts made."""
+def model_tools(list_scripts: _Call, show_help: _Call, run: _Call, read_file: _Call) -> tuple[Tool, ...]:
+    """Return the tools that make these calls; the last one reads files that scripts made."""
     name = {"type": "string"}
 
     async def script_list(skill_id: str | None = None, **_: object) -> Payload:
-        return await scripts.ascript_list(skill_id or None)
+        return await list_scripts(skill_id or None)
 
     async def script_help(skill_id: str = "", script_name: str = "", **_: object) -> Payload:
-        return await scripts.ascript_help(skill_id, script_name)
+        return await show_help(skill_id, script_name)
 
     async def script_run(
         skill_id: str = "",
@@ -47,13 +28,11 @@ def model_tools(scripts: ScriptCalls) -> tuple[Tool, ...]:
         **_: object,
     ) -> Payload:
         inputs = named_inputs(current_requester().files)
-        return await scripts.ascript_run(skill_id, script_name, args, json, inputs=inputs)
+        return await run(skill_id, script_name, args, json, inputs=inputs)
 
     async def script_file(uri: str = "", offset: int = 0, **_: object) -> Payload:
-        return await scripts.aread_output(uri, offset)
+        return await read_file(uri, offset)
 
-    uri = _schema({"uri": name, "offset": {"type": "integer"}}, "uri")
-    reading = Tool("script_file", "Read a file that a script made.", uri, script_file, Effect.READS)
     return (
         Tool(
             "script_list",
@@ -91,7 +70,13 @@ def model_tools(scripts: ScriptCalls) -> tuple[Tool, ...]:
             asks=True,
             aliases=SKILL_ALIASES,
         ),
-        reading,
+        Tool(
+            "script_file",
+            "Read a file that a script made.",
+            _schema({"uri": name, "offset": {"type": "integer"}}, "uri"),
+            script_file,
+            Effect.READS,
+        ),
     )
 
 

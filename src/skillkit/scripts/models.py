@@ -1,4 +1,4 @@
-"""The nouns of running a script: what is asked, what is granted, what came of it."""
+"""The nouns of running a script: request, grants, result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,15 +6,10 @@ from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
-from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Limits
 from skillkit.scripts.inputs import InputFile
 from skillkit.scripts.network.attempts import Attempt
 from skillkit.scripts.network.secrets import Secret
-
-
-class DependencyError(SkillsUseError):
-    """A script's dependencies cannot be had within the rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +31,9 @@ class ScriptRequest:
     hosts: tuple[str, ...] = ()
     """The hosts that may be reached when not the whole network is granted: `name` or `name:port`."""
     private_hosts: tuple[str, ...] = ()
-    """The same, also where the name is inside the runner's own network."""
+    """The same, also for names inside the runner's own network."""
     secrets: tuple[Secret, ...] = ()
-    """Put into requests to their hosts by whoever runs it; the script gets placeholders."""
+    """Secrets that the runner puts into requests to their hosts; the script gets placeholders."""
     read_paths: tuple[Path, ...] = ()
     write_paths: tuple[Path, ...] = ()
     inputs: tuple[InputFile, ...] = ()
@@ -51,7 +46,7 @@ class ScriptRequest:
     node_packages: str = ""
     """The same for Node.js: JSON, by the folder of the skill that has the `package.json`."""
     requires_python: str = ""
-    """What the skill's header says; a script's own word counts more."""
+    """From the skill's header; a script's own metadata wins."""
     unsandboxed: bool = False
     """May run where no sandbox holds it."""
     source_builds: bool = False
@@ -59,15 +54,15 @@ class ScriptRequest:
     other_sources: bool = False
     """May name its own indexes, direct URLs and path dependencies."""
     command: str = ""
-    """A line for the shell that stands in the instructions, in place of a script."""
+    """A shell command from the instructions, in place of a script."""
     shell: str = "bash"
     """`bash` or `powershell`, for `command`."""
     retry_safe: bool = False
-    """The skill declares that a second run does no harm, so a run that was lost may be tried again."""
+    """The skill declares the run safe to retry if it is lost."""
 
 
 @dataclass(frozen=True, slots=True)
-class MadeFile:
+class OutputFile:
     """A file that a script left in its output folder."""
 
     name: str
@@ -88,18 +83,18 @@ class Outcome(str, Enum):
     DISK_LIMIT = "disk_limit"
     CANCELLED = "cancelled"
     REFUSED = "refused"
-    """The tree is not the approved one, or no sandbox holds and none may be done without."""
+    """The tree is not the approved one, or no sandbox holds and one is required."""
     DEPENDENCY = "dependency"
     """An interpreter or a package is missing or cannot be had within the rules."""
     BROKEN = "broken"
     """The sandbox itself failed; the script did not start."""
     LOST = "lost"
-    """What ran it was lost on the way: the script may have run, in part or to its end."""
+    """The runner was lost: the script may have run, in part or completely."""
 
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """What a stream said: all of it, or its head and its tail."""
+    """Captured output of a stream: all of it, or head and tail."""
 
     head: bytes = b""
     tail: bytes = b""
@@ -111,7 +106,7 @@ class Captured:
 
     @property
     def data(self) -> bytes:
-        """Head and tail; a line between them says how much is missing."""
+        """Head and tail, with a line between them for the missing bytes."""
         missing = self.total - len(self.head) - len(self.tail)
         if not missing:
             return self.head + self.tail
@@ -126,7 +121,7 @@ SILENCE = Captured()
 
 @dataclass(frozen=True, slots=True)
 class ScriptResult:
-    """What came of a request, and what held it."""
+    """Result of a request, with the sandbox that ran it."""
 
     outcome: Outcome
     backend: str
@@ -136,19 +131,19 @@ class ScriptResult:
     stderr: Captured = SILENCE
     duration_ms: float = 0.0
     memory: int | None = None
-    """Bytes, the most that was seen; None when the script ended before somebody looked."""
+    """Peak bytes; None if the script ended before the first measurement."""
     message: str = ""
     """Why the script did not run, or did not end by itself."""
     network: tuple[Attempt, ...] = ()
-    """What it tried to reach, where it was granted hosts by name."""
-    files: tuple[MadeFile, ...] = ()
-    """What it left in its output folder."""
+    """Hosts it tried to reach, if hosts were granted by name."""
+    files: tuple[OutputFile, ...] = ()
+    """Files it left in its output folder."""
     files_left_out: tuple[str, ...] = ()
-    """What else it left there and why that is not kept, one line each."""
+    """Other entries there with the reason they are not kept, one line each."""
 
 
 class ScriptRunner(Protocol):
-    """Whatever can execute a request: this machine's sandbox, or an engine elsewhere."""
+    """Executes requests: this machine's sandbox, or an engine elsewhere."""
 
     def run(self, request: ScriptRequest) -> ScriptResult: ...
 

@@ -1,4 +1,4 @@
-"""What a skill's Python scripts import and do not declare, read from their source: nothing is run."""
+"""Undeclared imports of a skill's Python scripts, read from their source: nothing is run."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from skillkit.scripts.distributions import (
     same_named,
     stated_requirements,
 )
-from skillkit.scripts.imports import LARGEST_SOURCE, OwnSources, read_files
+from skillkit.scripts.imports import LARGEST_SOURCE, SkillSourceFiles, read_files
 from skillkit.scripts.inline_metadata import InlineMetadataError, parse_inline_metadata
 
 KNOWN, SAME_NAME = "known", "same name"
@@ -22,30 +22,30 @@ _MARK = b"# /// script"
 
 
 @dataclass(frozen=True, slots=True)
-class NeededPackage:
+class MissingPackage:
     """A module that is imported and comes neither with Python nor with the skill."""
 
     module: str
     requirement: str | None
-    """What most likely has it; None when nothing but the user can tell."""
+    """The package that most likely has it; None if only the user can tell."""
     source: str
     """Why: the file of the skill that names it, `known`, `same name` (a guess), or nothing."""
     scripts: tuple[str, ...]
     optional: bool = False
-    """Whether the scripts go on without it."""
+    """Whether it is optional for the scripts."""
 
 
 def needed_packages(
     files: Mapping[str, bytes], scripts: Iterable[str], *, strict: bool = False
-) -> list[NeededPackage]:
-    """Return what `scripts` need of the index and do not declare; `files` are all of the skill's, by path.
+) -> list[MissingPackage]:
+    """Return the undeclared packages of `scripts`; `files` are all files of the skill by path.
 
     A script whose PEP 723 block names packages has declared all that it needs, unless `strict`: then also
     what it imports and none of them is named like is returned.
     """
     stated = stated_requirements(files)
-    sources = OwnSources(files)
-    found: dict[str, NeededPackage] = {}
+    sources = SkillSourceFiles(files)
+    found: dict[str, MissingPackage] = {}
     for script in sorted(scripts):
         content = files.get(script, b"")
         if not (script.endswith(".py") or _is_python(content)):
@@ -67,13 +67,13 @@ def needed_packages(
 
 def _package(
     module: str, stated: Mapping[str, tuple[str, str]], script: str, *, optional: bool
-) -> NeededPackage:
+) -> MissingPackage:
     if (named := find_stated(module, stated)) is not None:
-        return NeededPackage(module, named[0], named[1], (script,), optional)
+        return MissingPackage(module, named[0], named[1], (script,), optional)
     if known := distributions_of(module):
-        return NeededPackage(module, known[0], KNOWN, (script,), optional)
+        return MissingPackage(module, known[0], KNOWN, (script,), optional)
     guess = same_named(module)
-    return NeededPackage(module, guess, SAME_NAME if guess else "", (script,), optional)
+    return MissingPackage(module, guess, SAME_NAME if guess else "", (script,), optional)
 
 
 def _is_python(content: bytes) -> bool:
@@ -81,7 +81,7 @@ def _is_python(content: bytes) -> bool:
     return first.startswith(b"#!") and b"python" in first
 
 
-def _undeclared_imports(script: str, sources: OwnSources, *, strict: bool) -> dict[str, bool]:
+def _undeclared_imports(script: str, sources: SkillSourceFiles, *, strict: bool) -> dict[str, bool]:
     """Modules from elsewhere that a script does not declare, and whether each is optional.
 
     Packages that are declared bring others along, so only `strict` looks for what a list has left out.
@@ -96,7 +96,7 @@ def _undeclared_imports(script: str, sources: OwnSources, *, strict: bool) -> di
 
 
 def _declared(content: bytes) -> set[str] | None:
-    """The packages that a script's own block names; None for a block that cannot be read."""
+    """Return the packages in a script's own block; None for an invalid block."""
     if _MARK not in content:
         return set()
     try:
@@ -106,8 +106,8 @@ def _declared(content: bytes) -> set[str] | None:
     return None if metadata.other_sources else {normalised(each) for each in metadata.dependencies}
 
 
-def chosen_requirements(needed: list[NeededPackage], added: list[str], left_out: list[str]) -> list[str]:
-    """Return what the user takes of `needed`, with what he names himself in place of the same name."""
+def chosen_requirements(needed: list[MissingPackage], added: list[str], left_out: list[str]) -> list[str]:
+    """Return the packages of `needed`, replaced by those of the same name that the user gives."""
     skipped = {normalised(name) for name in (*left_out, *added)}
     kept = [
         each.requirement
@@ -118,12 +118,12 @@ def chosen_requirements(needed: list[NeededPackage], added: list[str], left_out:
     return [*dict.fromkeys((*kept, *added))]
 
 
-def packages_of(skill: SkillMetadata, *, strict: bool = False) -> list[NeededPackage]:
-    """Return what the scripts of a skill on disk need and do not declare."""
+def packages_of(skill: SkillMetadata, *, strict: bool = False) -> list[MissingPackage]:
+    """Return the undeclared packages of a skill on disk."""
     scripts = [script.relative_path for script in find_scripts(skill)]
     return needed_packages(read_files(skill.base_dir, scripts), scripts, strict=strict)
 
 
 def misses_packages(tree: Path, script: str) -> bool:
-    """Whether a script in `tree` imports what it seems not to declare."""
+    """Whether a script in `tree` seems to have undeclared imports."""
     return bool(needed_packages(read_files(tree, [script]), [script], strict=True))

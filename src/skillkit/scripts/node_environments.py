@@ -23,7 +23,7 @@ from skillkit.scripts.environments import (
     run_manager,
     say_on_stderr,
 )
-from skillkit.scripts.models import DependencyError
+from skillkit.scripts.exceptions import DependencyError
 from skillkit.scripts.node_packages import MODULES, PACKAGE_FILE, NodeProject, check_lock, nearest_folder
 
 _FORMAT = "skillkit node 1"
@@ -104,12 +104,12 @@ class NodeStore:
 
 
 def _without_addresses(lock: Mapping[str, Any]) -> dict[str, Any]:
-    """An author's lock without where to get what: that is for this machine to say."""
+    """Return an author's lock without its download addresses, which this machine decides."""
     packages = lock.get("packages")
     if not isinstance(packages, dict) or not all(isinstance(entry, dict) for entry in packages.values()):
         return {}
     if not all(entry.get("integrity") or entry.get("inBundle") for place, entry in packages.items() if place):
-        return {}  # as good as none
+        return {}  # treated as missing
     kept = {
         place: {name: value for name, value in entry.items() if name != "resolved"}
         for place, entry in packages.items()

@@ -1,4 +1,4 @@
-"""What Node.js scripts of a skill need: what `package.json` names, what they import, what npm locks."""
+"""Packages of a skill's Node.js scripts: from `package.json`, their imports and npm's lock."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -8,8 +8,8 @@ from typing import Any
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.models import SkillMetadata
 from skillkit.scripts.catalogue import find_scripts
+from skillkit.scripts.exceptions import DependencyError
 from skillkit.scripts.imports import node_packages_of, read_files
-from skillkit.scripts.models import DependencyError
 
 PACKAGE_FILE = "package.json"
 MODULES = "node_modules"
@@ -43,7 +43,7 @@ class NodeProject:
 
 
 def node_projects(files: Mapping[str, bytes], scripts: Iterable[str]) -> list[NodeProject]:
-    """Return what scripts need of the registry, by the folder in which they look for it."""
+    """Return the packages that scripts need, by the folder in which they look for them."""
     above: dict[str, list[str]] = {}
     folders = [path.rpartition("/")[0] for path in files if _is_package(path)]
     for script in sorted(scripts):
@@ -54,7 +54,7 @@ def node_projects(files: Mapping[str, bytes], scripts: Iterable[str]) -> list[No
 
 
 def nearest_folder(script: str, folders: Iterable[str]) -> str | None:
-    """Return that of `folders` in which Node.js looks first for what `script` imports."""
+    """Return the one of `folders` that Node.js searches first for the imports of `script`."""
     parts = script.split("/")[:-1]
     wanted = set(folders)
     ancestors = ("/".join(parts[:length]) for length in range(len(parts), -1, -1))

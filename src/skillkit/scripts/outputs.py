@@ -1,4 +1,4 @@
-"""What scripts have made, kept by conversation: for the user by path, for a model and a client by address."""
+"""Files that scripts made, by conversation: for the user by path, for a model and a client by address."""
 
 import hashlib
 import os
@@ -14,7 +14,7 @@ from skillkit.core.authority import Requester
 from skillkit.core.disk import agent_home, remove_tree, writable_folder
 from skillkit.core.exceptions import ContentLoadError
 from skillkit.core.resources import DEFAULT_PAGE, ResourcePage, read_resource
-from skillkit.scripts.models import MadeFile
+from skillkit.scripts.models import OutputFile
 
 SCHEME = "skill-output://"
 KEPT_RUNS = 500
@@ -24,10 +24,10 @@ _RUN = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
-class KeptFile:
+class StoredOutput:
     """A file that a script made, and where it is."""
 
-    file: MadeFile
+    file: OutputFile
     path: Path
     uri: str
 
@@ -53,8 +53,8 @@ class OutputStore:
     def folder(self) -> Path:
         return self._folder or writable_folder(agent_home()) / "outputs"
 
-    def keep(self, files: Sequence[MadeFile], requester: Requester) -> list[KeptFile]:
-        """Write what a run made, never over anything else."""
+    def keep(self, files: Sequence[OutputFile], requester: Requester) -> list[StoredOutput]:
+        """Write the files of a run, never over existing ones."""
         self._collect()
         run = secrets.token_hex(8)
         base = self._of(requester) / run
@@ -66,7 +66,7 @@ class OutputStore:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
             with open(descriptor, "wb") as target:
                 target.write(file.content)
-            kept.append(KeptFile(file, path, f"{SCHEME}{run}/{quote(file.name)}"))
+            kept.append(StoredOutput(file, path, f"{SCHEME}{run}/{quote(file.name)}"))
         return kept
 
     def has_any(self, requester: Requester) -> bool:
@@ -87,7 +87,7 @@ class OutputStore:
         return base / name
 
     def forget(self, requester: Requester) -> None:
-        """Remove all that scripts of a conversation made."""
+        """Remove all files that scripts of a conversation made."""
         remove_tree(self._of(requester))
 
     def _find(self, uri: str, requester: Requester) -> tuple[Path, str]:

@@ -1,4 +1,4 @@
-"""What a caller is answered: success with a result, or an error with a code, and what held the run."""
+"""The payload of a call: success with a result, or an error with a code, and how the run went."""
 
 import re
 from typing import Any
@@ -15,15 +15,10 @@ _SHOWN = 200
 _HELP = frozenset({"--help", "-h"})
 _CODES = {
     Outcome.TIMEOUT: "timeout",
-    Outcome.OUTPUT_LIMIT: "execution_failed",
-    Outcome.MEMORY_LIMIT: "execution_failed",
-    Outcome.DISK_LIMIT: "execution_failed",
-    Outcome.CANCELLED: "execution_failed",
     Outcome.REFUSED: "permission_denied",
     Outcome.DEPENDENCY: "dependency_failed",
-    Outcome.BROKEN: "execution_failed",
-    Outcome.LOST: "execution_failed",
 }
+"""All others are `execution_failed`."""
 # Sequences that move the cursor, recolour, retitle or link; anything left of them is a control character.
 _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _USAGE = re.compile(rb"^[^\n]{0,300}\busage:|^[ \t]*usage[ \t]*$", re.IGNORECASE | re.MULTILINE)
@@ -68,7 +63,7 @@ def run_meta(request: ScriptRequest, result: ScriptResult) -> Payload:
 
 
 def _network(request: ScriptRequest, result: ScriptResult) -> Payload:
-    """What was tried to reach, where hosts were granted by name."""
+    """Attempted hosts, if hosts were granted by name."""
     if not (result.network or request.hosts or request.private_hosts or request.secrets):
         return {}
     shown = [attempt.to_data() for attempt in result.network[:_SHOWN]]
@@ -77,30 +72,30 @@ def _network(request: ScriptRequest, result: ScriptResult) -> Payload:
 
 
 def run_payload(name: str, request: ScriptRequest, result: ScriptResult, *, as_json: bool | None) -> Payload:
-    """The answer of `script_run`; with `as_json` None, the document if the output is one, else the text."""
+    """Return the payload of `script_run`; with `as_json` None, the document if there is one, else text."""
     meta = run_meta(request, result)
     if (failed := _failed(request, result, meta)) is not None:
         return {**failed, **_parsed_failure(result)} if as_json is not False else failed
     stdout = result.stdout
     warning = _truncation(stdout)
+    stderr = _tail("stderr", result.stderr)
     text = success(plain_text(stdout.data), f"Executed {name} script{warning}", meta)
     if as_json is False or (as_json is None and stdout.truncated):
         return text
     if stdout.truncated:
-        message = f"Expected JSON output, but it is incomplete{warning}{_stderr(result)}"
-        return failure("parse_error", message, meta)
+        return failure("parse_error", f"Expected JSON output, but it is incomplete{warning}{stderr}", meta)
     try:
         parsed = _document(stdout.data)
     except ValueError:
         if as_json is None or _HELP & {*request.arguments}:  # the help of a command is text
             return text
         shown = plain_text(stdout.head[: 4 * _SHOWN])[:_SHOWN].rstrip()
-        return failure("parse_error", f"Expected JSON output, got: {shown}{_stderr(result)}", meta)
+        return failure("parse_error", f"Expected JSON output, got: {shown}{stderr}", meta)
     return success(parsed, f"Executed {name} script", meta)
 
 
 def help_payload(name: str, request: ScriptRequest, result: ScriptResult) -> Payload:
-    """The payload of `script_help`; output of a run that failed counts if it has a line with `usage:`."""
+    """Return the payload of `script_help`; output of a failed run is used if it has a line with `usage:`."""
     meta = run_meta(request, result)
     failed = _failed(request, result, meta)
     said = result.stdout if result.stdout.total else result.stderr
@@ -123,7 +118,7 @@ def _document(data: bytes) -> object:
 
 
 def plain_text(data: bytes) -> str:
-    """Output as text that can be shown: UTF-8 with replacement, nothing that steers a terminal."""
+    """Return output as displayable text: UTF-8 with replacement, without terminal control sequences."""
     text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
     return strip_hidden(_TERMINAL.sub("", text))
 
@@ -137,11 +132,11 @@ def _failed(request: ScriptRequest, result: ScriptResult, meta: Payload) -> Payl
         text = "" if hint is None else f"\n{hint.text}"
         failed = failure("execution_failed", f"{message}{_tails(result)}{text}", meta)
         return failed if hint is None else {**failed, "cause": hint.cause, "subject": hint.subject}
-    return failure(_CODES[result.outcome], f"{result.message}{_tails(result)}", meta)
+    return failure(_CODES.get(result.outcome, "execution_failed"), f"{result.message}{_tails(result)}", meta)
 
 
 def _told_usage(result: ScriptResult) -> Captured | None:
-    """The stream in which a script that fails, or does not end, says how it is used, as many do."""
+    """Return the stream in which a script that fails, or does not end, prints its usage."""
     if result.outcome not in (Outcome.EXITED, Outcome.TIMEOUT):
         return None
     streams = (result.stdout, result.stderr)
@@ -149,7 +144,7 @@ def _told_usage(result: ScriptResult) -> Captured | None:
 
 
 def _parsed_failure(result: ScriptResult) -> Payload:
-    """What a script that failed says as JSON is its result all the same: the reason is often there."""
+    """Return the JSON output of a failed script as its result: it often has the reason."""
     if result.stdout.truncated or not result.stdout.total:
         return {}
     try:
@@ -159,12 +154,8 @@ def _parsed_failure(result: ScriptResult) -> Payload:
 
 
 def _tails(result: ScriptResult) -> str:
-    """The ends of both streams: scripts say on either why they failed."""
-    return _stderr(result) + _tail("stdout", result.stdout)
-
-
-def _stderr(result: ScriptResult) -> str:
-    return _tail("stderr", result.stderr)
+    """Return the tails of both streams: scripts report failures on either."""
+    return _tail("stderr", result.stderr) + _tail("stdout", result.stdout)
 
 
 def _tail(name: str, captured: Captured) -> str:
@@ -212,6 +203,6 @@ def command_output(result: ScriptResult) -> tuple[bool, str]:
     said = strip_hidden((result.stdout.data + result.stderr.data).decode("utf-8", "replace")).strip()
     if result.outcome is not Outcome.EXITED:
         return False, result.message or result.outcome.value
-    if result.exit_code and result.exit_code > 1:  # 1 is what grep and its like say of nothing
+    if result.exit_code and result.exit_code > 1:  # grep and similar programs exit with 1 if nothing matches
         return False, f"it ended with exit code {result.exit_code}: {said[-500:]}"
     return True, said

@@ -1,20 +1,21 @@
-"""A request together with the copy of the skill and the sandbox that it runs in."""
+"""A request together with the copy of the skill, the packages and the sandbox that it runs in."""
 
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from skillkit.core.disk import real_path
-from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.hosts import ANY_HOST, HTTP, HTTPS, HostRule
 from skillkit.scripts.capture import Cancellation
 from skillkit.scripts.environments import Environment
+from skillkit.scripts.exceptions import DependencyError, RefusedRunError
+from skillkit.scripts.inline_metadata import NO_METADATA, InlineMetadata
 from skillkit.scripts.inputs import INPUT_FOLDER, InputFile, InputsError, check_project, find_hidden
 from skillkit.scripts.interpreters import Interpreter
-from skillkit.scripts.models import DependencyError, ScriptRequest
+from skillkit.scripts.models import ScriptRequest
 from skillkit.scripts.network.gateway import Gateway
 from skillkit.scripts.sandbox.backend import SEARCH_PATH, Backend, Confinement, Mount
 
@@ -26,52 +27,46 @@ LOCALE = frozenset(
 )
 
 
-class HostsError(SkillsUseError):
-    """Hosts were granted by name where the sandbox knows only all or nothing."""
-
-
-class LinkedPathError(SkillsUseError):
-    """A path that was granted leads somewhere else by now."""
-
-
 def _passable(value: str) -> str:
-    """What a header says may hold what no environment can."""
+    """Values of a header may be invalid in an environment."""
     return os.fsdecode(os.fsencode(value.replace("\0", "").encode("utf-8", "surrogateescape")))
 
 
-@dataclass(frozen=True, slots=True)
-class GrantedPaths:
-    """Files and folders outside the skill that a run may use."""
+class ScriptHead(NamedTuple):
+    """Facts about how a script is run, which depend on its bytes alone."""
 
-    read: tuple[Mount, ...]
-    write: tuple[Mount, ...]
-    hidden: tuple[Path, ...] = ()
+    metadata: InlineMetadata = NO_METADATA
+    first_bytes: bytes = b""
+    own_folders: tuple[str, ...] = ()
+    """Folders of the skill, besides the script's own, that have modules it imports; "" is the skill's."""
+    is_module: bool = False
+    """Whether it has relative imports, so that it runs only as `python -m`."""
+    takes_packages: bool = False
+    """Whether it needs the packages the user accepted: a script with its own metadata does not."""
 
 
+@dataclass(slots=True)
 class PinnedRun:
-    """What is about to start: the bytes in `tree` are those of the request's digest."""
+    """A run ready to start; the bytes in `tree` match the digest of the request."""
 
-    def __init__(
-        self, request: ScriptRequest, tree: Path, backend: Backend, cancellation: Cancellation
-    ) -> None:
-        self.request = request
-        self.tree = tree
-        self.backend = backend
-        self.cancellation = cancellation
-        self.own_folders: tuple[str, ...] = ()
-        """Folders of the skill, besides the script's own, that have modules it imports; "" is the skill's."""
-        self.is_module = False
-        """Whether it writes `from .x import …`, so that it runs only as `python -m`."""
-        self.node_modules: Path | None = None
-        """Packages for a script of Node.js."""
+    request: ScriptRequest
+    tree: Path
+    backend: Backend
+    cancellation: Cancellation
+    head: ScriptHead = field(default_factory=ScriptHead)
+    interpreter: Interpreter = field(init=False)
+    environment: Environment | None = None
+    """For Python scripts."""
+    node_modules: Path | None = None
+    """Packages for Node.js scripts."""
 
     def gateway(self) -> Gateway | None:
-        """Return what serves the hosts that were granted by name, if any; HostsError if it cannot be."""
+        """Return the gateway to hosts granted by name, if any; RefusedRunError if it cannot be served."""
         request = self.request
         if request.network and request.secrets:
             names = ", ".join(each.name for each in request.secrets)
-            raise HostsError(
-                f"The whole network was granted, and then no secret can be kept from a script ({names}), so "
+            raise RefusedRunError(
+                f"Secrets ({names}) cannot be hidden from a script that has the whole network, so "
                 "nothing was run; grant hosts by name instead"
             )
         if request.network or not (request.hosts or request.private_hosts or request.secrets):
@@ -79,7 +74,7 @@ class PinnedRun:
         if not getattr(self.backend, "names_hosts", False):  # one of another package may not know
             secret = (host for each in request.secrets for host in each.hosts)
             hosts = ", ".join(dict.fromkeys((*request.hosts, *request.private_hosts, *secret)))
-            raise HostsError(
+            raise RefusedRunError(
                 f"The sandbox '{self.backend.name}' cannot keep a script to the hosts that were granted "
                 f"({hosts}), so nothing was run; install bubblewrap, or grant the whole network"
             )
@@ -89,35 +84,30 @@ class PinnedRun:
         rules += [HostRule.parse(host, private=True) for host in request.private_hosts]
         return Gateway(tuple(rules), request.secrets)
 
-    @contextmanager
-    def granted_paths(self) -> Iterator[GrantedPaths]:
-        """What the user granted of this machine's files, open as long as it is used."""
+    def _granted_paths(self, held: ExitStack) -> tuple[list[Mount], list[Mount], list[Path]]:
+        """Return readable, writable and hidden mounts, open until `held` ends."""
         request = self.request
-        with ExitStack() as held:
-            read = [_granted(path, held) for path in request.read_paths]
-            read += [_given(each, held, in_place=not self.backend.mounts) for each in request.inputs]
-            hidden = self._foreign_modules([mount.target for mount in read])
-            if request.project is not None:
-                project = self._project(request.project)
-                read.append(_granted(project, held))
-                hidden += find_hidden(project, request.hidden)
-                hidden += self._foreign_modules([project])
-            yield GrantedPaths(
-                tuple(read),
-                tuple(_granted(path, held) for path in request.write_paths),
-                # The skill's own files are shown as they were approved, wherever the skill is.
-                tuple(path for path in hidden if not path.is_relative_to(request.base_dir)),
-            )
+        read = [_granted(path, held) for path in request.read_paths]
+        read += [_given(each, held, in_place=not self.backend.mounts) for each in request.inputs]
+        hidden = self._foreign_modules([mount.target for mount in read])
+        if request.project is not None:
+            project = self._project(request.project)
+            read.append(_granted(project, held))
+            hidden += find_hidden(project, request.hidden)
+            hidden += self._foreign_modules([project])
+        # The skill's own files are shown as they were approved, wherever the skill is.
+        hidden = [path for path in hidden if not path.is_relative_to(request.base_dir)]
+        return read, [_granted(path, held) for path in request.write_paths], hidden
 
     def _foreign_modules(self, shown: list[Path]) -> list[Path]:
-        """Packages above the skill that Node.js would load by itself, and that nobody approved."""
+        """Return packages above the skill, which Node.js would load although nobody approved them."""
         if not self.backend.mounts:
             return []
         above = (parent / "node_modules" for parent in self.request.base_dir.parents)
         return [each for each in above if each.is_dir() and any(each.is_relative_to(top) for top in shown)]
 
     def _node_mounts(self) -> tuple[Mount, ...]:
-        """Where Node.js looks last, because nothing can be mounted into a tree that is read-only."""
+        """The last folder Node.js searches; nothing can be mounted into a read-only tree."""
         if self.node_modules is None:
             return ()
         if not self.backend.mounts:
@@ -135,21 +125,14 @@ class PinnedRun:
             )
         return check_project(folder)
 
-    def confinement(
-        self,
-        interpreter: Interpreter,
-        environment: Environment | None,
-        work: str,
-        output: Path,
-        granted: GrantedPaths,
-        *,
-        gateway: Gateway | None = None,
-    ) -> Confinement:
-        """Return the command and everything it may touch."""
+    def confinement(self, work: str, output: Path, gateway: Gateway | None, held: ExitStack) -> Confinement:
+        """Return the command and everything it may touch, open until `held` ends."""
         request, backend = self.request, self.backend
+        interpreter, environment = self.interpreter, self.environment
+        read, write, hidden = self._granted_paths(held)
         base_dir = request.base_dir if backend.mounts else self.tree
         script = base_dir / request.script
-        own = tuple(dict.fromkeys((*self.own_folders, *([""] if self.is_module else []))))
+        own = tuple(dict.fromkeys((*self.head.own_folders, *([""] if self.head.is_module else []))))
         search_modules = ":".join(os.fspath(base_dir / folder) for folder in own)
         readable: set[Path] = set()
         programs = []
@@ -160,7 +143,12 @@ class PinnedRun:
         else:
             # PYTHON… variables count only where folders of the skill are put on the path by one.
             options = _PYTHON_OPTIONS if own else ("-E", *_PYTHON_OPTIONS)
-            command = (str(environment.program), *options, *interpreter.command, *self._started_as(script))
+            command = (
+                str(environment.program),
+                *options,
+                *interpreter.command,
+                *self._started_as(script),
+            )
             readable.update((environment.folder, environment.python.prefix))
             programs.append(os.fspath(environment.folder / "bin"))
         inputs = INPUT_FOLDER if backend.mounts else self._linked_inputs(Path(work))
@@ -194,23 +182,23 @@ class PinnedRun:
                 Mount(self.tree, base_dir),
                 *self._node_mounts(),
                 *(Mount(path, path) for path in sorted(readable)),
-                *granted.read,
+                *read,
             ),
-            writable=granted.write if backend.mounts else (*granted.write, Mount(output, output)),
+            writable=(*write, *([] if backend.mounts else [Mount(output, output)])),
             output=output,
-            hidden=granted.hidden,
+            hidden=tuple(hidden),
             network=request.network,
             gateway=gateway,
         )
 
     def _started_as(self, script: Path) -> tuple[str, ...]:
         parts = self.request.script.removesuffix(".py").split("/")
-        if self.is_module and all(part.isidentifier() for part in parts):
+        if self.head.is_module and all(part.isidentifier() for part in parts):
             return "-m", ".".join(parts)
         return (os.fspath(script),)
 
     def _linked_inputs(self, work: Path) -> Path:
-        """A folder with a link for each input, where nothing can be mounted."""
+        """Make a folder with a link for each input, for backends without mounts."""
         folder = work / "input"
         if self.request.inputs:
             folder.mkdir()
@@ -221,7 +209,7 @@ class PinnedRun:
 
 
 def _in_folder(arguments: tuple[str, ...], folder: Path) -> tuple[str, ...]:
-    """Arguments that name inputs, for a sandbox that has them elsewhere."""
+    """Return arguments with the paths of inputs inside the sandbox."""
     if folder == INPUT_FOLDER:
         return arguments
     return tuple(argument.replace(f"{INPUT_FOLDER}/", f"{folder}/") for argument in arguments)
@@ -249,7 +237,7 @@ def _granted(path: Path, held: ExitStack) -> Mount:
 
 
 def open_real(path: Path) -> int:
-    """A descriptor for the file or folder at `path`; LinkedPathError if any part of it is a link.
+    """Open the file or folder at `path`; RefusedRunError if any part of it is a link.
 
     A script with the right to write could otherwise put a link where another one's grant points.
     """
@@ -262,7 +250,7 @@ def open_real(path: Path) -> int:
             descriptor = below
             if stat.S_ISLNK(os.fstat(descriptor).st_mode):
                 link = Path(*path.parts[:number])
-                raise LinkedPathError(
+                raise RefusedRunError(
                     f"The granted path {path} goes through the symbolic link {link}, so nothing was run; "
                     f"if that is meant, grant {real_path(path)}"
                 )

@@ -4,13 +4,12 @@ import asyncio
 import errno
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from skillkit.core.disk import agent_home, remove_tree, unreachable, writable_folder
 from skillkit.core.exceptions import ConfigurationError, SkillsUseError
@@ -19,47 +18,30 @@ from skillkit.core.grants import Limits
 from skillkit.core.path_resolver import open_beneath
 from skillkit.core.pinned_trees import TreeStore
 from skillkit.scripts.capture import Cancellation, run_to_end
-from skillkit.scripts.environments import (
-    Allowances,
-    CancelledError,
-    Environment,
-    EnvironmentStore,
-    say_on_stderr,
-)
+from skillkit.scripts.environments import EnvironmentStore, say_on_stderr
+from skillkit.scripts.exceptions import CancelledError, DependencyError, RefusedRunError
 from skillkit.scripts.imports import imports_in, own_folders
-from skillkit.scripts.inline_metadata import (
-    MAX_SCRIPT_SIZE,
-    InlineMetadata,
-    InlineMetadataError,
-    parse_inline_metadata,
-)
+from skillkit.scripts.inline_metadata import MAX_SCRIPT_SIZE, InlineMetadataError, parse_inline_metadata
 from skillkit.scripts.inputs import InputsError
-from skillkit.scripts.interpreters import (
-    PYTHON,
-    Interpreter,
-    MissingInterpreterError,
-    find_interpreter,
-    find_shell,
-)
+from skillkit.scripts.interpreters import PYTHON, asked_for, find_interpreter, find_shell
 from skillkit.scripts.made_files import collect_files, open_output, output_folder
-from skillkit.scripts.models import DependencyError, Outcome, ScriptRequest, ScriptResult
+from skillkit.scripts.models import Outcome, ScriptRequest, ScriptResult
 from skillkit.scripts.needed_packages import misses_packages
 from skillkit.scripts.network.attempts import Attempt
 from skillkit.scripts.network.gateway import Gateway
-from skillkit.scripts.network.run_authority import MissingLibraryError
 from skillkit.scripts.node_environments import NodeStore
-from skillkit.scripts.pinned_run import HostsError, LinkedPathError, PinnedRun
-from skillkit.scripts.sandbox.backend import Backend, OutOfReachError, Running, needs_reachable_files
+from skillkit.scripts.pinned_run import PinnedRun, ScriptHead
+from skillkit.scripts.sandbox.backend import Backend, Running, needs_reachable_files
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
 
 _WIDE_STORE = Path("/var/cache/skillkit/environments")
-"""Where root keeps environments when its own folder is closed to the user that scripts run as."""
+"""Folder of root's environments if its own one is closed to the user that scripts run as."""
 _KEPT_HEADS = 1024
 _FIRST_BYTES = 256
 
 
 def environment_folders() -> tuple[Path, ...]:
-    """Where environments of the default runner may be."""
+    """Folders of environments of the default runner."""
     return (agent_home() / "environments", _WIDE_STORE)
 
 
@@ -81,7 +63,7 @@ class LocalRunner:
         follow: Callable[[ScriptRequest, str], object] | None = None,
     ) -> None:
         self.follow = follow
-        """Is told each line that a script prints, on either stream, while it runs."""
+        """Called with each line that a script prints, on either stream, while it runs."""
         state = writable_folder(home or agent_home())
         self.environments = EnvironmentStore(state / "environments", progress)
         self.node = NodeStore(state / "environments", progress)
@@ -91,7 +73,7 @@ class LocalRunner:
         self._pool = self._new_pool()
         self._process = os.getpid()
         self.trees = TreeStore(state / "trees")
-        self._heads: dict[tuple[str, str, bool], _Head] = {}
+        self._heads: dict[tuple[str, str, bool], ScriptHead] = {}
 
     def run(self, request: ScriptRequest) -> ScriptResult:
         """Run one request to its end. Interrupting the caller kills the script."""
@@ -115,14 +97,10 @@ class LocalRunner:
             raise
 
     def prepare(self, request: ScriptRequest) -> str | None:
-        """Make ready what a request needs and start nothing; return why that cannot be, None when it is."""
-
-        def start(run: PinnedRun, interpreter: Interpreter, environment: Environment | None) -> ScriptResult:
-            return ScriptResult(Outcome.EXITED, run.backend.name, 0)
-
+        """Prepare a request without starting it; return why that fails, None on success."""
         cancellation = Cancellation()
         try:
-            result = self._execute(request, cancellation, start)
+            result = self._execute(request, cancellation, start=False)
         finally:
             cancellation.close()
         return None if result.outcome is Outcome.EXITED else result.message
@@ -155,7 +133,7 @@ class LocalRunner:
         return cancellation, self._pool.submit(work)
 
     def _execute(
-        self, request: ScriptRequest, cancellation: Cancellation, start: "_Start | None" = None
+        self, request: ScriptRequest, cancellation: Cancellation, *, start: bool = True
     ) -> ScriptResult:
         if cancellation.is_set():
             return ScriptResult(Outcome.CANCELLED, "none", message="Script was cancelled")
@@ -165,13 +143,17 @@ class LocalRunner:
             return ScriptResult(Outcome.REFUSED, "none", message=str(error))
         try:
             reachable = needs_reachable_files(backend)
-            with self.trees.pinned(request.base_dir, request.digest, reachable=reachable) as tree:
-                return self._prepare(PinnedRun(request, tree, backend, cancellation), start or self._start)
-        except (ChangedFolderError, LinkedPathError, HostsError, InputsError, MissingLibraryError) as error:
+            with (
+                self.trees.pinned(request.base_dir, request.digest, reachable=reachable) as tree,
+                self._prepared(PinnedRun(request, tree, backend, cancellation)) as run,
+            ):
+                return self._start(run) if start else ScriptResult(Outcome.EXITED, backend.name, 0)
+        except (ChangedFolderError, RefusedRunError, InputsError) as error:
             return ScriptResult(Outcome.REFUSED, backend.name, message=str(error))
-        except (MissingInterpreterError, DependencyError, InlineMetadataError, OutOfReachError) as error:
-            message = f"{request.script}: {error}" if isinstance(error, InlineMetadataError) else str(error)
-            return ScriptResult(Outcome.DEPENDENCY, backend.name, message=message)
+        except DependencyError as error:
+            return ScriptResult(Outcome.DEPENDENCY, backend.name, message=str(error))
+        except InlineMetadataError as error:
+            return ScriptResult(Outcome.DEPENDENCY, backend.name, message=f"{request.script}: {error}")
         except CancelledError as error:
             return ScriptResult(Outcome.CANCELLED, backend.name, message=str(error))
         except SkillsUseError as error:
@@ -179,26 +161,31 @@ class LocalRunner:
         except OSError as error:
             return ScriptResult(Outcome.BROKEN, backend.name, message=_unprepared(error))
 
-    def _prepare(self, run: PinnedRun, start: "_Start") -> ScriptResult:
+    @contextmanager
+    def _prepared(self, run: PinnedRun) -> Iterator[PinnedRun]:
+        """Find the interpreter of a run, and hold its packages as long as it lasts."""
         request = run.request
         if request.command:
-            return self._start(run, find_shell(request.shell), None)
-        head = self._read_head(run)
-        run.own_folders, run.is_module = head.own_folders, head.is_module
-        interpreter = find_interpreter(request.script, head.first_bytes)
-        if interpreter.kind != PYTHON:
+            run.interpreter = find_shell(request.shell)
+            yield run
+            return
+        run.head = head = self._read_head(run)
+        run.interpreter = find_interpreter(request.script, head.first_bytes)
+        if run.interpreter.kind != PYTHON:
             packages = request.node_packages
             with self.node.in_use(packages, request.script, run.cancellation) as run.node_modules:
-                return start(run, interpreter, None)
+                yield run
+            return
         with self._store_for(run.backend).in_use(
             run.tree / request.script,
             replace(head.metadata, requires_python=head.metadata.requires_python or request.requires_python),
-            Allowances(request.source_builds, request.other_sources),
+            source_builds=request.source_builds,
+            other_sources=request.other_sources,
             lock=request.packages if head.takes_packages else "",
             reachable=needs_reachable_files(run.backend),
             cancellation=run.cancellation,
-        ) as environment:
-            return start(run, interpreter, environment)
+        ) as run.environment:
+            yield run
 
     def _store_for(self, backend: Backend) -> EnvironmentStore:
         """Root's own folder only for backends that can show it to the user that scripts run as."""
@@ -208,9 +195,7 @@ class LocalRunner:
         existing = next(path for path in (home, *home.parents) if path.exists())
         return self.environments if unreachable(existing) is None else self._wide
 
-    def _start(
-        self, run: PinnedRun, interpreter: Interpreter, environment: Environment | None
-    ) -> ScriptResult:
+    def _start(self, run: PinnedRun) -> ScriptResult:
         request, backend = run.request, run.backend
         gateway = run.gateway()
         follow = None if self.follow is None else partial(self.follow, request)
@@ -218,7 +203,7 @@ class LocalRunner:
         started = time.perf_counter()
         with output_folder(backend) as output, ExitStack() as held:
             try:
-                running = self._started(run, interpreter, environment, output, gateway)
+                running = self._started(run, output, gateway)
                 if (made := open_output(running, output, backend)) is not None:
                     held.callback(os.close, made)
                 ended = run_to_end(running, request.limits, run.cancellation, follow)
@@ -243,28 +228,18 @@ class LocalRunner:
             files_left_out=left_out,
         )
 
-    def _started(
-        self,
-        run: PinnedRun,
-        interpreter: Interpreter,
-        environment: Environment | None,
-        output: Path,
-        gateway: Gateway | None,
-    ) -> Running:
-        with run.granted_paths() as granted:
+    def _started(self, run: PinnedRun, output: Path, gateway: Gateway | None) -> Running:
+        with ExitStack() as held:
             work = run.backend.work_folder()
             try:
-                confinement = run.confinement(
-                    interpreter, environment, work, output, granted, gateway=gateway
-                )
-                return run.backend.start(confinement, work)
+                return run.backend.start(run.confinement(work, output, gateway, held), work)
             except BaseException:
                 if not run.backend.mounts:
                     remove_tree(Path(work))
                 raise
 
-    def _read_head(self, run: PinnedRun) -> "_Head":
-        """What the script itself says about how it is run, read once for each digest."""
+    def _read_head(self, run: PinnedRun) -> ScriptHead:
+        """Return facts about how the script is run, read once for each digest."""
         has_packages = bool(run.request.packages)
         key = (run.request.digest, run.request.script, has_packages)
         if (known := self._heads.get(key)) is not None:
@@ -279,25 +254,13 @@ class LocalRunner:
         if len(self._heads) >= _KEPT_HEADS:
             self._heads.clear()
         first_bytes = content[:_FIRST_BYTES]
-        kind = find_interpreter(run.request.script, first_bytes).kind
+        kind, _ = asked_for(run.request.script, first_bytes)
         imports = tuple(imports_in(content)) if kind == PYTHON else ()
         own = own_folders(run.tree, run.request.script, imports)
         is_module = any(name.startswith(".") for name, _ in imports) and run.request.script.endswith(".py")
-        takes = not metadata or (has_packages and misses_packages(run.tree, run.request.script))
-        self._heads[key] = head = _Head(metadata, first_bytes, own, is_module, takes)
+        takes = not metadata.dependencies or (has_packages and misses_packages(run.tree, run.request.script))
+        self._heads[key] = head = ScriptHead(metadata, first_bytes, own, is_module, takes)
         return head
-
-
-_Start = Callable[[PinnedRun, Interpreter, Environment | None], ScriptResult]
-
-
-class _Head(NamedTuple):
-    metadata: InlineMetadata
-    first_bytes: bytes
-    own_folders: tuple[str, ...]
-    is_module: bool
-    takes_packages: bool
-    """Whether it needs what the user accepted: a script that declares all it imports has its own."""
 
 
 def _message_of(ended: ScriptResult, limits: Limits) -> str:

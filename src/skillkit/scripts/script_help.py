@@ -1,9 +1,10 @@
-"""The help of a script: what `--help` prints, and where it prints none, what is written about its use."""
+"""The help of a script: the output of `--help`, or else documentation about its use."""
 
 import ast
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from skillkit.core.exceptions import SkillsUseError
@@ -24,20 +25,20 @@ _ARGUMENT_MARKERS = (
     *("add_argument(", "add_parser(", "click.option(", "click.argument(", "typer.Option(", "typer.Argument("),
     *(".option(", ".argument(", "parseArgs(", "argv", "ARGV", "getopts", "$#", "$1", "${1"),
 )
-"""Where the common libraries and languages are told about arguments, as it is written."""
+"""Literal calls by which common libraries and languages declare arguments."""
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenHelp:
-    """What the files of a skill say about the use of a script, without running it."""
+class StaticHelp:
+    """Documentation of a script in the files of its skill."""
 
     text: str
     """Empty where nothing was found."""
     usage: str
 
 
-def with_written_help(name: str, printed: Payload, written: WrittenHelp | None) -> Payload:
-    """Return the answer to a request for help; without `written` only what the script prints counts."""
+def with_written_help(name: str, printed: Payload, written: StaticHelp | None) -> Payload:
+    """Return the answer to a request for help; without `written` only from the script's output."""
     has_help = printed["success"] and printed["result"]["help_text"]
     if has_help or written is None or not written.text or printed.get("error") == "permission_denied":
         return printed
@@ -48,8 +49,8 @@ def with_written_help(name: str, printed: Payload, written: WrittenHelp | None) 
     return {**success(result, message, printed["meta"]), **cause}
 
 
-def written_help_of(skill: SkillMetadata, script: Script) -> WrittenHelp | None:
-    """Return what the script's source and SKILL.md say about its use; None if they cannot be read."""
+def written_help_of(skill: SkillMetadata, script: Script) -> StaticHelp | None:
+    """Return documentation from the script's source and SKILL.md; None if they cannot be read."""
     try:
         source = _read(skill.base_dir, script.relative_path)
         instructions = _read(skill.base_dir, skill.skill_path.name)
@@ -58,10 +59,10 @@ def written_help_of(skill: SkillMetadata, script: Script) -> WrittenHelp | None:
     return written_help(script.file, source, instructions)
 
 
-def written_help(file: str, source: str, instructions: str = "") -> WrittenHelp:
+def written_help(file: str, source: str, instructions: str = "") -> StaticHelp:
     """Return the documentation, argument lines and mentions of the script `file`, bounded."""
     documentation = (_docstring(source) if file.endswith(".py") else "") or _leading_comment(source)
-    arguments = list(_lines_with(_ARGUMENT_MARKERS, source))[:_MAX_ARGUMENTS]
+    arguments = list(islice(_lines_with(_ARGUMENT_MARKERS, source), _MAX_ARGUMENTS))
     mentions = list(dict.fromkeys(_lines_with((file.rpartition("/")[2],), instructions)))[:_MAX_MENTIONS]
     parts = [
         documentation,
@@ -70,7 +71,7 @@ def written_help(file: str, source: str, instructions: str = "") -> WrittenHelp:
     ]
     text = strip_hidden("\n\n".join(part for part in parts if part))[:_MAX_TEXT]
     usage = usage_line(text) if "usage" in text.lower() else next(iter(mentions), "")
-    return WrittenHelp(text, strip_hidden(usage)[:_MAX_LINE])
+    return StaticHelp(text, strip_hidden(usage)[:_MAX_LINE])
 
 
 def _docstring(source: str) -> str:

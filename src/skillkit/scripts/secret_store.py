@@ -14,7 +14,7 @@ _SERVICE = "skillkit"
 _FORMAT = 1
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _IN_KEYRING = ""
-"""What the file has in place of a value that a keyring keeps."""
+"""Marker in the file for a value that a keyring keeps."""
 _RECOMMENDED = 1
 """The priority that keyrings have which their library recommends; one below is a plain file."""
 MAX_VALUE = 8192
@@ -37,7 +37,7 @@ class SecretStore:
 
     @property
     def place(self) -> str:
-        """Where values are kept, in words."""
+        """Description of where values are kept."""
         keyring = find_keyring()
         if keyring is None:
             return str(self._file.path)
@@ -50,7 +50,7 @@ class SecretStore:
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether the place is a keyring, and one that the library of keyrings recommends."""
+        """Whether the place is a keyring, and one that the keyring library recommends."""
         keyring = find_keyring()
         return keyring is not None and keyring.priority >= _RECOMMENDED
 
@@ -72,7 +72,7 @@ class SecretStore:
         return found
 
     def set(self, name: str, value: str) -> None:
-        """Keep a value; SecretError if it could not be put into a header or masked in an answer."""
+        """Store a value; SecretError if it could not be put into a header or masked in a response."""
         if not _NAME.fullmatch(name):
             raise SecretError(f"'{name}' is not a name for a secret; use letters, digits and _")
         if not (MIN_VALUE <= len(value) <= MAX_VALUE and value.isascii() and value.isprintable()):
@@ -85,7 +85,7 @@ class SecretStore:
             kept[name] = value if keyring is None else _IN_KEYRING
 
     def remove(self, name: str) -> bool:
-        """Forget a secret; return whether there was one."""
+        """Delete a secret; return whether there was one."""
         with self._changing() as kept:
             found = kept.pop(name, None)
             if found == _IN_KEYRING and (keyring := find_keyring()) is not None:
@@ -125,7 +125,7 @@ def find_keyring() -> Any:
 
 @contextmanager
 def _keyring_errors(deed: str) -> Iterator[None]:
-    """A keyring is somebody else's code, and each raises errors of its own."""
+    """Translate errors of a keyring, each of which raises its own."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Which sandbox holds scripts on this machine: found by trying, remembered, never assumed."""
+"""Choice of the sandbox on this machine: tested, remembered, never assumed."""
 
 import contextlib
 import json
@@ -39,11 +39,11 @@ _TRY_AGAIN = 60.0
 
 
 class NoSandboxError(SkillsUseError):
-    """Nothing on this machine holds a script; the message says what was tried and why it failed."""
+    """No sandbox works on this machine; the message says which were tried and why they failed."""
 
 
 class SandboxSelection:
-    """The backend for this machine, chosen once; that one holds is remembered on disk beneath `folder`."""
+    """Selects the backend of this machine once; a passed self-test is cached on disk beneath `folder`."""
 
     def __init__(self, folder: Path, setting: str | None = None) -> None:
         self._file = folder / "sandbox.json"
@@ -52,13 +52,13 @@ class SandboxSelection:
         self._chosen: dict[str, tuple[Backend, float]] = {}
         self._failed: dict[str, tuple[str, float]] = {}
 
-    def choose(self, *, unsandboxed: bool = False, environ: Mapping[str, str] | None = None) -> Backend:
+    def choose(self, *, unsandboxed: bool = False) -> Backend:
         """The strongest backend whose self-test passes, as SKILLKIT_SANDBOX allows.
 
         Raises NoSandboxError if there is none; with `unsandboxed` the backend `none` will do, but
         only where it was asked for or nothing else works.
         """
-        setting = self._setting or (environ or os.environ).get(SETTING, "") or "auto"
+        setting = self._setting or os.environ.get(SETTING, "") or "auto"
         if setting not in (*SANDBOXES, "auto"):
             raise ConfigurationError(
                 f"{SETTING}={setting} is not one of auto, {', '.join(SANDBOXES)}",
@@ -88,7 +88,7 @@ class SandboxSelection:
         return {backend.name: self.reason(backend) or "" for backend in _backends() if backend.confines}
 
     def reason(self, backend: Backend) -> str | None:
-        """Why `backend` does not hold scripts here, from memory if nothing relevant has changed."""
+        """Return why `backend` does not hold scripts here, cached if nothing relevant has changed."""
         if (missing := backend.missing()) is not None:
             return missing
         system = f"{platform.release()} {platform.machine()} {os.geteuid()}"

@@ -1,4 +1,4 @@
-"""An event and a log line for every run, with nothing in them that the user did not allow to be kept."""
+"""An event and a log line for every run, without data the user did not allow to be kept."""
 
 import json
 import logging
@@ -17,7 +17,7 @@ logger = logging.getLogger("skillkit.scripts")
 
 
 def record_run(request: ScriptRequest, asked: Permissions, payload: Payload, skills: SkillDirectory) -> None:
-    """Write down what `payload` says of a run, and what its skill had asked for."""
+    """Record and log a run with its payload and what its skill asked for."""
     with_spans(skills.journal, find=skills.find_skill).record(_run_event(request, asked, payload))
     meta: Payload = payload["meta"]
     code = payload.get("error")
@@ -37,37 +37,39 @@ def record_run(request: ScriptRequest, asked: Permissions, payload: Payload, ski
 
 
 def record_denial(skill: str, script: str, digest: str, reason: str, skills: SkillDirectory) -> None:
-    """Write down that a script was asked for and did not run."""
+    """Record that a script was not allowed to run."""
     with_spans(skills.journal, find=skills.find_skill).record(
         Event(Kind.SCRIPT_DENIED, skill, digest, {"script": script, "reason": reason[:512]})
     )
 
 
 def trace_refusal(tool: str, skill: str, script: str, code: str, skills: SkillDirectory) -> None:
-    """Make the span of a call that was refused before a script ran; names may be those of nothing."""
+    """Trace a call that was refused before a script ran; its names may be unknown."""
     data: dict[str, Json] = {"tool": tool, "script": script, "error": code}
     TelemetryWriter(find=skills.find_skill).trace(Event(Kind.SCRIPT_RUN, skill, data=data))
 
 
 def _run_event(request: ScriptRequest, asked: Permissions, payload: Payload) -> Event:
-    """Return what became of a run; what it was given and what it said only as far as that may be kept."""
+    """Return the event of a run; arguments and output only as far as they may be kept."""
     meta: Payload = payload["meta"]
-    data: dict[str, Json] = {name: _plain(value) for name, value in meta.items()}
+    data: dict[str, Json] = {**meta}
     data["script"] = request.script
     data["tool"] = "script_help" if request.arguments == ("--help",) else "script_run"
     data["asked"] = _asked(asked)
-    data["limits"] = {name: _plain(value) for name, value in asdict(request.limits).items()}
+    data["limits"] = asdict(request.limits)
     data["arguments"] = described(shlex.join(request.arguments))
     if code := payload.get("error"):
         data["error"] = str(code)
         data["errors"] = described(str(payload.get("message", "")))
     else:
         data["output"] = described(_text(payload.get("result")))
+    if files := payload.get("files"):
+        data["files"] = [{"name": each["name"], "bytes": each["bytes"]} for each in files]
     return Event(Kind.SCRIPT_RUN, request.skill, request.digest, data)
 
 
 def _asked(permissions: Permissions) -> dict[str, Json]:
-    """Return what a header asks for, in the words of `meta.grants`."""
+    """Return the permissions a header asks for, in the form of `meta.grants`."""
     return {
         "network": permissions.network,
         "hosts": [*permissions.hosts],
@@ -75,16 +77,6 @@ def _asked(permissions: Permissions) -> dict[str, Json]:
         **({"secrets": [each.name for each in permissions.secrets]} if permissions.secrets else {}),
         "timeout": permissions.timeout,
     }
-
-
-def _plain(value: object) -> Json:
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    return str(value)
 
 
 def _text(result: object) -> str:

@@ -4,8 +4,9 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from threading import Lock
+from typing import Any
 
 from skillkit.core.authority import Authority, SkillDirectory, current_requester
 from skillkit.core.availability import Refusal
@@ -25,25 +26,31 @@ from skillkit.disclosure.tools import Tool
 from skillkit.scripts import telemetry
 from skillkit.scripts.arguments import JSON, asks_for_help
 from skillkit.scripts.catalogue import Script, find_script, find_scripts
-from skillkit.scripts.granted_requests import (
-    PreparedRun,
-    RefusedRequestError,
-    RunCall,
-    help_request,
-    run_request,
-)
+from skillkit.scripts.exceptions import RefusedRequestError
+from skillkit.scripts.granted_requests import help_request, run_request
 from skillkit.scripts.inputs import Inputs
 from skillkit.scripts.model_tools import model_tools
 from skillkit.scripts.models import ScriptRequest, ScriptResult, ScriptRunner
 from skillkit.scripts.outputs import OutputStore
-from skillkit.scripts.payloads import Payload, command_output, failure, success
+from skillkit.scripts.payloads import (
+    Payload,
+    command_output,
+    failure,
+    help_payload,
+    run_payload,
+    success,
+)
 from skillkit.scripts.runners import default_runner
 from skillkit.scripts.script_help import with_written_help, written_help_of
-from skillkit.scripts.secret_store import SecretError, SecretStore
+from skillkit.scripts.secret_store import SecretStore
 
 _HELP_TEXTS = 256
 _MAX_NAMES = 20
-_Prepare = Callable[[SkillMetadata, Script], PreparedRun | Payload]
+
+
+_Run = tuple[ScriptRequest, Callable[[ScriptResult], Payload]]
+"""A request to run, and the function that turns its result into a payload."""
+_Prepare = Callable[[SkillMetadata, Script], _Run | Payload]
 
 
 class ScriptTools:
@@ -57,7 +64,7 @@ class ScriptTools:
     def __init__(
         self,
         skills: SkillDirectory,
-        runner: ScriptRunner | None = None,
+        runner: ScriptRunner | Callable[[], ScriptRunner] | None = None,
         authority: Authority | None = None,
         *,
         limits: Limits | None = None,
@@ -67,19 +74,25 @@ class ScriptTools:
     ) -> None:
         self._secrets = secrets or SecretStore()
         self._remedy = remedy
-        """Says, for the cause of a failure, the skill and what it is about, how a user mends it."""
+        """Returns a user's remedy for a cause of failure, a skill and a subject."""
         self._skills = skills
         self.outputs = outputs or OutputStore()
-        self._runner = runner or default_runner()
+        self._given_runner = runner or default_runner()
         self._authority = authority
         self._limits = limits
         self._help: OrderedDict[tuple[str, str], Payload] = OrderedDict()
         self._help_lock = Lock()
-        self._tools = model_tools(self)
+        self._tools = model_tools(self.ascript_list, self.ascript_help, self.ascript_run, self.aread_output)
+
+    @cached_property
+    def _runner(self) -> ScriptRunner:
+        """The runner; one that was given as a function is made for the first script."""
+        given = self._given_runner
+        return given() if callable(given) else given
 
     @property
     def authority(self) -> Authority:
-        """Who decides what scripts are granted."""
+        """The authority that decides grants of scripts."""
         return self._authority or self._skills.authority
 
     # Listing: reads names, runs nothing
@@ -117,7 +130,7 @@ class ScriptTools:
         `result` has `source`, and the message says why.
         """
         prepare = partial(self._prepare_help, from_text=from_text)
-        return self._run(self._prepared("script_help", skill_name, script_name, prepare))
+        return self._run("script_help", skill_name, script_name, prepare)
 
     async def ascript_help(self, skill_name: str, script_name: str, *, from_text: bool = True) -> Payload:
         """`script_help` without blocking the event loop."""
@@ -142,9 +155,8 @@ class ScriptTools:
         this call. `inputs` are files that the script finds, read-only, as `/input/<name>`; an argument that
         is such a file's path becomes that name. A call for nothing but `--help` is one of `script_help`.
         """
-        call = RunCall(args, json, seconds, inputs or {}, self._limits, self._secrets.value)
-        prepare = partial(self._prepare_run, call)
-        return self._run(self._prepared("script_run", skill_name, script_name, prepare))
+        prepare = partial(self._prepare_run, args=args, json=json, seconds=seconds, inputs=inputs)
+        return self._run("script_run", skill_name, script_name, prepare)
 
     async def ascript_run(
         self,
@@ -157,13 +169,13 @@ class ScriptTools:
         inputs: Inputs | None = None,
     ) -> Payload:
         """`script_run` without blocking; cancelling the task kills the script."""
-        call = RunCall(args, json, seconds, inputs or {}, self._limits, self._secrets.value)
-        return await self._arun("script_run", skill_name, script_name, partial(self._prepare_run, call))
+        prepare = partial(self._prepare_run, args=args, json=json, seconds=seconds, inputs=inputs)
+        return await self._arun("script_run", skill_name, script_name, prepare)
 
     # Commands in instructions
 
     def run_command(self, skill: SkillMetadata, command: str) -> tuple[bool, str]:
-        """Run a command that stands in a skill's instructions; return whether it ran, and what it says.
+        """Run a command from a skill's instructions; return whether it ran, and its output.
 
         It runs as a script does, in the sandbox and with its grants, and only of a tree that is trusted.
         """
@@ -173,7 +185,7 @@ class ScriptTools:
             untrusted = self.authority.import_refusal(skill, digest, current_requester())
             if untrusted is not None:
                 return False, untrusted.reason
-            request = run_request(skill, script, digest, grants, RunCall((), False, limits=self._limits))
+            request = run_request(skill, script, digest, grants, as_json=False, limits=self._limits)
         except RefusedRequestError as error:
             return False, str(error)
         request = replace(request, command=command, shell=skill.shell or "bash")
@@ -189,11 +201,11 @@ class ScriptTools:
         return self._tools if self.outputs.has_any(current_requester()) else self._tools[:-1]
 
     def tool(self, name: str, session: SkillSession | None = None) -> Tool | None:
-        """One of the tools, also where there is nothing to use it on: it answers so."""
+        """Return one of the tools, also if there are no scripts; it then says so."""
         return next((tool for tool in self._tools if tool.name == name), None)
 
     async def aread_output(self, uri: str, offset: int = 0) -> Payload:
-        """A page of a file that a script made."""
+        """Return a page of a file that a script made."""
         try:
             page = await asyncio.to_thread(self.outputs.page, uri, current_requester(), max(0, offset))
         except SkillsUseError as error:
@@ -209,58 +221,67 @@ class ScriptTools:
         return [skill for skill in self._skills.list_skills() if self._skills.refusal(skill) is None]
 
     def _skill(self, name: object, unknown: str) -> SkillMetadata:
-        invalid = RefusedRequestError("invalid_name", f"Invalid skill name: '{_shown(name)}'")
         if not isinstance(name, str) or not name.strip() or refusal(name) is not None:
-            raise invalid
+            raise _invalid("skill", name)
         try:
             skill = self._skills.get_skill(name)
             refused = self._skills.refusal(skill)
         except SkillNotFoundError:
             refused = Refusal("not_found", "")
         except (SkillsUseError, ValueError) as error:
-            raise invalid from error
+            raise _invalid("skill", name) from error
         if refused is None:
             return skill
         if refused.code == "not_found":
-            missing = RefusedRequestError("not_found", unknown.format(_shown(name)))
-            raise invalid if len(name.split()) > 1 else missing
+            if len(name.split()) > 1:
+                raise _invalid("skill", name)
+            raise RefusedRequestError("not_found", unknown.format(_shown(name)))
         code = "dependency_failed" if refused.code == "unavailable" else "permission_denied"
         raise RefusedRequestError(code, refused.reason)
 
     def _find(self, skill_name: object, script_name: object) -> tuple[SkillMetadata, Script]:
         skill = self._skill(skill_name, "Skill '{}' not loaded or installed")
-        invalid = RefusedRequestError("invalid_name", f"Invalid script name: '{_shown(script_name)}'")
         if not isinstance(script_name, str) or any(map(refusal, script_name.split("/"))):
-            raise invalid
+            raise _invalid("script", script_name)
         script = find_script(skill, script_name.strip())
         if script is None:
             if not script_name.strip() or "/" in script_name:
-                raise invalid
-            shown = _shown(script_name)
-            has = _names(skill) or "no scripts"
-            raise RefusedRequestError(
-                "not_found", f"Script '{shown}' not found in skill '{skill.name}', which has: {has}"
-            )
+                raise _invalid("script", script_name)
+            missing = f"Script '{_shown(script_name)}' not found in skill '{skill.name}'"
+            raise RefusedRequestError("not_found", f"{missing}, which has: {_names(skill) or 'no scripts'}")
         return skill, script
 
-    def _prepare_run(self, call: RunCall, skill: SkillMetadata, script: Script) -> PreparedRun | Payload:
-        if asks_for_help(call.arguments):
-            return self._prepare_help(skill, script, as_text=call.as_json is False)
+    def _prepare_run(
+        self,
+        skill: SkillMetadata,
+        script: Script,
+        *,
+        args: Sequence[str] | None,
+        json: bool | None,
+        **options: Any,
+    ) -> _Run | Payload:
+        if asks_for_help(args):
+            return self._prepare_help(skill, script, as_text=json is False)
         granted = self._grants(skill, script)
+        options |= {"as_json": json, "limits": self._limits, "secret_value": self._secrets.value}
         try:
-            request = run_request(skill, script, *granted, call)
-        except (RefusedRequestError, SecretError) as error:
-            cause, subject = getattr(error, "cause", ""), getattr(error, "subject", "")
-            remedy = self._remedy(cause, skill.name, subject) if self._remedy is not None and cause else ""
-            return failure(
-                getattr(error, "code", "permission_denied"), f"{error}\n{remedy}" if remedy else str(error)
-            )
-        as_json = False if call.as_json is None and JSON not in request.arguments else call.as_json
-        return PreparedRun(script, request, skill.permissions, as_json=as_json)
+            request = run_request(skill, script, *granted, args, **options)
+        except RefusedRequestError as error:
+            return self._with_remedy(failure(error.code, str(error)), skill, error.cause, error.subject)
+        as_json = False if json is None and JSON not in request.arguments else json
+
+        def answer(result: ScriptResult) -> Payload:
+            payload = run_payload(script.name, request, result, as_json=as_json)
+            payload = self._with_remedy(payload, skill, payload.get("cause", ""), payload.pop("subject", ""))
+            payload = self._with_files(payload, result)
+            telemetry.record_run(request, skill.permissions, payload, self._skills)
+            return payload
+
+        return request, answer
 
     def _prepare_help(
         self, skill: SkillMetadata, script: Script, *, from_text: bool = True, as_text: bool = False
-    ) -> PreparedRun | Payload:
+    ) -> _Run | Payload:
         digest, grants = self._grants(skill, script)
         with self._help_lock:
             if (known := self._help.get((digest, script.file))) is not None:
@@ -268,9 +289,21 @@ class ScriptTools:
                 return _help_text(known) if as_text else known
         request = help_request(skill, script, digest, grants, self._limits)
         written = written_help_of(skill, script) if from_text else None
-        return PreparedRun(
-            script, request, skill.permissions, help=True, written=written, help_as_text=as_text
-        )
+
+        def answer(result: ScriptResult) -> Payload:
+            payload = help_payload(script.name, request, result)
+            payload = self._with_remedy(payload, skill, payload.get("cause", ""), payload.pop("subject", ""))
+            telemetry.record_run(request, skill.permissions, payload, self._skills)
+            payload = with_written_help(script.name, payload, written)
+            # The reason it printed no help, such as a missing package, may be fixed without a new digest.
+            if payload["success"] and "source" not in payload["result"]:
+                with self._help_lock:
+                    self._help[digest, script.file] = payload
+                    while len(self._help) > _HELP_TEXTS:
+                        self._help.popitem(last=False)
+            return _help_text(payload) if as_text else payload
+
+        return request, answer
 
     def help_requests(self, skill_name: str) -> list[ScriptRequest]:
         """Return a request for the help of each script of a skill; SkillInvocationError says why not."""
@@ -299,7 +332,7 @@ class ScriptTools:
 
     def _prepared(
         self, tool: str, skill_name: object, script_name: object, prepare: _Prepare
-    ) -> PreparedRun | Payload:
+    ) -> _Run | Payload:
         """Return what is to be run, or the answer; a call that is refused gets a span of its own."""
         try:
             step = prepare(*self._find(skill_name, script_name))
@@ -308,66 +341,56 @@ class ScriptTools:
         except ContentLoadError as error:
             # The folder was replaced or removed after its digest was taken.
             step = failure("permission_denied", f"{error}; the skill changed after this run was approved")
-        if not isinstance(step, PreparedRun) and not step["success"]:
+        if isinstance(step, dict) and not step["success"]:
             telemetry.trace_refusal(
                 tool, _shown(skill_name), _shown(script_name), step["error"], self._skills
             )
         return step
 
-    def _run(self, step: PreparedRun | Payload) -> Payload:
-        return self._finish(step, self._runner.run(step.request)) if isinstance(step, PreparedRun) else step
+    def _run(self, tool: str, skill_name: object, script_name: object, prepare: _Prepare) -> Payload:
+        step = self._prepared(tool, skill_name, script_name, prepare)
+        if isinstance(step, dict):
+            return step
+        request, answer = step
+        return answer(self._runner.run(request))
 
     async def _arun(self, tool: str, skill_name: object, script_name: object, prepare: _Prepare) -> Payload:
         step = await asyncio.to_thread(self._prepared, tool, skill_name, script_name, prepare)
-        if not isinstance(step, PreparedRun):
+        if isinstance(step, dict):
             return step
-        return await asyncio.to_thread(self._finish, step, await self._runner.arun(step.request))
+        request, answer = step
+        return await asyncio.to_thread(answer, await self._runner.arun(request))
 
-    def _finish(self, prepared: PreparedRun, result: ScriptResult) -> Payload:
-        payload = self._recorded(prepared, result)
-        if not prepared.help:
-            return payload
-        payload = with_written_help(prepared.script.name, payload, prepared.written)
-        # What kept a script from printing its help, such as a package, may be mended without a new digest.
-        if payload["success"] and "source" not in payload["result"]:
-            with self._help_lock:
-                self._help[prepared.request.digest, prepared.script.file] = payload
-                while len(self._help) > _HELP_TEXTS:
-                    self._help.popitem(last=False)
-        return _help_text(payload) if prepared.help_as_text else payload
-
-    def _recorded(self, prepared: PreparedRun, result: ScriptResult) -> Payload:
-        payload = self._payload(prepared, result)
-        telemetry.record_run(prepared.request, prepared.asked, payload, self._skills)
+    def _with_remedy(self, payload: Payload, skill: SkillMetadata, cause: str, subject: str) -> Payload:
+        """Add what a user can type about the cause of a failure."""
+        if self._remedy is not None and cause and (remedy := self._remedy(cause, skill.name, subject)):
+            payload["message"] += f"\n{remedy}"
         return payload
 
-    def _payload(self, prepared: PreparedRun, result: ScriptResult) -> Payload:
-        payload = prepared.payload(result)
-        subject = payload.pop("subject", "")
-        if self._remedy is not None and (cause := payload.get("cause")) is not None:
-            remedy = self._remedy(cause, prepared.request.skill, subject)
-            payload["message"] += f"\n{remedy}" if remedy else ""
-        if prepared.help or not (result.files or result.files_left_out):
+    def _with_files(self, payload: Payload, result: ScriptResult) -> Payload:
+        if not (result.files or result.files_left_out):
             return payload
         try:
             kept = self.outputs.keep(result.files, current_requester())
         except OSError as error:
             return {**payload, "files_left_out": [f"all of them: they cannot be kept: {error.strerror}"]}
-        payload["files"] = [file.to_data() for file in kept]
-        return (
-            {**payload, "files_left_out": list(result.files_left_out)} if result.files_left_out else payload
-        )
+        left_out = {"files_left_out": [*result.files_left_out]} if result.files_left_out else {}
+        return {**payload, "files": [file.to_data() for file in kept], **left_out}
+
+
+def _invalid(kind: str, name: object) -> RefusedRequestError:
+    return RefusedRequestError("invalid_name", f"Invalid {kind} name: '{_shown(name)}'")
 
 
 def _help_text(help_payload: Payload) -> Payload:
-    """The answer of a run that was for the help alone, where text was wanted."""
+    """Return the payload of a run for the help alone, where text was requested."""
     if not help_payload["success"]:
         return help_payload
     return {**help_payload, "result": help_payload["result"]["help_text"]}
 
 
 def _names(skill: SkillMetadata) -> str:
-    """The scripts of a skill in a few words, for a model that guessed or asked."""
+    """Return the scripts of a skill in a few words, for a model that guessed a name."""
     names = [script.name for script in find_scripts(skill)]
     more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
     return ", ".join(names[:_MAX_NAMES]) + more

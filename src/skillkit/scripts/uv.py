@@ -1,4 +1,4 @@
-"""The program `uv`, and what this machine's pip is told about indexes, which uv does not read itself."""
+"""The program `uv`, and this machine's pip settings of indexes, which uv does not read itself."""
 
 import configparser
 import contextlib
@@ -25,7 +25,7 @@ _NOT_FOR_UV = ("VIRTUAL_ENV", "CONDA_PREFIX", "UV_PROJECT", "UV_WORKING_DIRECTOR
 
 @lru_cache(maxsize=1)
 def find_uv() -> tuple[str, ...] | None:
-    """How to call uv: the one of our own environment, as a program, or as a module."""
+    """Return the command line of uv: from our own environment, as a program, or as a module."""
     try:
         from uv import find_uv_bin
     except ImportError:
@@ -39,14 +39,14 @@ def find_uv() -> tuple[str, ...] | None:
 
 @dataclass(frozen=True, slots=True)
 class UvSettings:
-    """How uv is called so that it finds packages where this machine's pip finds them."""
+    """Environment and options of uv that use the indexes of this machine's pip."""
 
     environment: Mapping[str, str]
     options: tuple[str, ...] = ()
 
 
 def uv_settings(environ: Mapping[str, str] | None = None) -> UvSettings:
-    """The caller's environment for uv, with pip's indexes added unless uv has settings of its own.
+    """Return the caller's environment for uv, with pip's indexes added unless uv has settings of its own.
 
     uv would take a `uv.toml` from any parent of its working folder, which in a shared folder for
     temporary files is anybody's; it is given the user's own file or none.

@@ -22,7 +22,7 @@ from skillkit.scripts.runners import default_runner
 NAME = "workspace"
 MAX_FILE = 64 << 20
 NOT_RUN = frozenset({Outcome.REFUSED, Outcome.DEPENDENCY, Outcome.BROKEN, Outcome.LOST})
-"""Outcomes that say more of the workspace than of the command."""
+"""Outcomes caused by the workspace, not the command."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -52,11 +52,11 @@ class SandboxedWorkspace:
 
     @property
     def folder(self) -> Path:
-        """Where the commands start, on this machine and in the sandbox; made when it is first asked for."""
+        """The working folder of commands, on this machine and in the sandbox; created on first access."""
         return self._scratch / "work"
 
     def close(self) -> None:
-        """Remove the folder and all that is in it."""
+        """Remove the folder and its content."""
         with self._making:
             made, self._made = self._made, None
         if made is not None:
@@ -69,10 +69,10 @@ class SandboxedWorkspace:
         environment: Mapping[str, str] | None = None,
         seconds: float | None = None,
     ) -> ScriptResult:
-        """Run a line for the shell, or a program with its arguments, in the folder."""
+        """Run a shell command, or a program with its arguments, in the folder."""
         line = command if isinstance(command, str) else shlex.join(command)
         if "\0" in line:
-            return ScriptResult(Outcome.REFUSED, "", message="A command cannot hold a NUL character")
+            return ScriptResult(Outcome.REFUSED, "", message="A command cannot contain a NUL character")
         scratch, grants = self._scratch, self._grants
         if self.runner is None:
             self.runner = default_runner()
@@ -97,10 +97,10 @@ class SandboxedWorkspace:
             open_to_all(self.folder)
 
     def read(self, path: str | PurePosixPath) -> bytes:
-        """Return what is in a file of the folder; what leads out of it is refused."""
+        """Return the content of a file of the folder; paths outside of it are refused."""
         with self._errors(path), open_beneath(self.folder, self._relative(path)) as descriptor:
             if (size := os.fstat(descriptor).st_size) > MAX_FILE:
-                raise OSError(f"{path} has {size:,} bytes, more than the {MAX_FILE:,} that are read")
+                raise OSError(f"{path} has {size:,} bytes; the limit is {MAX_FILE:,}")
             with os.fdopen(os.dup(descriptor), "rb") as file:
                 return file.read(MAX_FILE)
 
@@ -122,7 +122,7 @@ class SandboxedWorkspace:
 
     @property
     def _scratch(self) -> Path:
-        """A folder that nobody else may enter, so that what is in it can be open to the sandbox's user."""
+        """A folder that nobody else may enter, so that its content can be open to the sandbox's user."""
         with self._making:
             if self._made is None:
                 place = None if self._place is None else os.fspath(self._place)
@@ -144,7 +144,7 @@ class SandboxedWorkspace:
 
     @contextmanager
     def _errors(self, path: str | PurePosixPath) -> Iterator[None]:
-        """Say in Python's own words what is wrong with a path; frameworks expect those."""
+        """Raise Python's own errors for a path; frameworks expect those."""
         try:
             yield
         except SkillsUseError as error:
@@ -158,7 +158,7 @@ class SandboxedWorkspace:
 
 @contextmanager
 def _parent(root: Path, parts: Sequence[str]) -> Iterator[int]:
-    """A descriptor of the folder `parts` beneath `root`, whose missing parts are made."""
+    """Open the folder `parts` beneath `root`; missing parts are created."""
     descriptor = os.open(root, _FOLDER)
     try:
         for part in parts:
@@ -177,7 +177,7 @@ def _parent(root: Path, parts: Sequence[str]) -> Iterator[int]:
 
 
 def open_to_all(root: Path) -> None:
-    """Let the next command change what is in a folder: as root, each runs as a user of its own.
+    """Let the next command change the content of a folder: as root, each runs as a user of its own.
 
     Nothing runs in the folder any more, so what is looked at is what is changed.
     """

@@ -13,11 +13,11 @@ _CONSTRAINTS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt"
 
 
 class ArgumentError(ValueError):
-    """An argument is missing, unknown or not what its annotation says."""
+    """An argument is missing, unknown or does not match its annotation."""
 
 
 def convert_value(annotation: Any, value: object, what: str) -> object:
-    """`value` as `annotation` wants it; ArgumentError says what is wrong with `what`."""
+    """Convert `value` to `annotation`; ArgumentError names `what`."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _validated(annotation, convert_value(arguments[0], value, what), what)
@@ -37,7 +37,7 @@ def convert_value(annotation: Any, value: object, what: str) -> object:
 
 
 def _validated(annotation: Any, value: object, what: str) -> object:
-    """Numbers within what a `Field` says; other constraints are the function's own business."""
+    """Check the bounds of a `Field`; other constraints are left to the function."""
     rules = read_metadata(get_args(annotation)[1:])
     if isinstance(value, (int, float)):
         checks: dict[str, Callable[[Any], bool]] = {
@@ -130,7 +130,7 @@ def _kind(kind: type) -> str:
 
 
 def read_metadata(metadata: tuple[object, ...]) -> dict[str, object]:
-    """What `Annotated` says: a text is the description, so is that of a pydantic `Field`."""
+    """Return the metadata of `Annotated`: a string is the description, so is that of a pydantic `Field`."""
     found: dict[str, object] = {}
     for item in metadata:
         if isinstance(item, str):

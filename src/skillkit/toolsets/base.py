@@ -48,7 +48,7 @@ class AgentToolset:
 
 
 def tool(*, effect: Effect = Effect.ACTS, asks: bool = False) -> Callable[[Method], Method]:
-    """Say what a method of a toolset does, and whether the user is asked before it is called."""
+    """Declare the effect of a toolset's method, and whether the user is asked before a call."""
 
     def mark(method: Method) -> Method:
         setattr(method, _EFFECT, effect)

@@ -1,4 +1,4 @@
-"""Calling a toolset's methods so that none holds, ends or writes over the program that calls it."""
+"""Calls of toolset methods, isolated so that none blocks, ends or writes over the program."""
 
 import asyncio
 import contextvars
@@ -10,12 +10,12 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass
 
-from skillkit.toolsets.printed import capture_printed
+from skillkit.toolsets.captured_output import capture_printed
 
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """What a method returned or raised, and what it printed meanwhile."""
+    """Result or exception of a method, with its printed output."""
 
     value: object = None
     error: BaseException | None = None
@@ -27,7 +27,7 @@ class ToolTimeoutError(Exception):
 
 
 def call_apart(method: Callable[..., object], seconds: float) -> CallOutcome:
-    """Call what a skill wrote in a thread and wait for it; ToolTimeoutError after so many seconds."""
+    """Call third-party code in a thread and wait; ToolTimeoutError after `seconds`."""
     try:
         return _start(method, {}).result(seconds)
     except TimeoutError:
@@ -48,7 +48,7 @@ class CallThreads:
     async def call(
         self, method: Callable[..., object], arguments: Mapping[str, object], seconds: float
     ) -> CallOutcome:
-        """Call `method`; ToolTimeoutError after so many seconds."""
+        """Call `method`; ToolTimeoutError after `seconds`."""
         try:
             async with asyncio.timeout(seconds):
                 if inspect.iscoroutinefunction(method):
@@ -106,7 +106,7 @@ def _start(method: Callable[..., object], arguments: Mapping[str, object]) -> Fu
 
     def work() -> None:
         outcome = context.run(_call, method, arguments)
-        with suppress(InvalidStateError):  # nobody waits any more
+        with suppress(InvalidStateError):  # the caller gave up
             future.set_result(outcome)
 
     threading.Thread(target=work, name="skillkit-toolset", daemon=True).start()

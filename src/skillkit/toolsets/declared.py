@@ -1,4 +1,4 @@
-"""What a toolset would offer, read from its source: nothing of the skill is imported."""
+"""Tools of a toolset, read from its source: nothing of the skill is imported."""
 
 import ast
 from collections.abc import Callable
@@ -61,7 +61,7 @@ def _methods(text: bytes, name: str) -> list[str]:
 
 
 def _is_no_method(decorator: ast.expr) -> bool:
-    """Whether what it decorates is no plain method and so no tool."""
+    """Whether the decorator makes it something other than a plain method, which is not a tool."""
     names = {node.id for node in ast.walk(decorator) if isinstance(node, ast.Name)}
     names |= {node.attr for node in ast.walk(decorator) if isinstance(node, ast.Attribute)}
     return bool(names & {"staticmethod", "classmethod", "property", "cached_property", "setter", "deleter"})

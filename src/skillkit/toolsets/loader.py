@@ -41,13 +41,13 @@ class LoadedToolset:
 
 @dataclass(frozen=True, slots=True)
 class Toolsets:
-    """Everything that could be loaded, and what could not."""
+    """Loaded toolsets, and errors of the others."""
 
     loaded: tuple[LoadedToolset, ...] = ()
     tools: tuple[Tool, ...] = ()
     errors: tuple[ToolsetError, ...] = ()
     collisions: tuple[str, ...] = ()
-    """Tools that are left out because another one has their name, in sentences."""
+    """Messages about tools left out because another one has their name."""
 
 
 class ToolsetLoader:
@@ -104,7 +104,7 @@ class ToolsetLoader:
         return LoadedToolset(skill.name, self._call(skill, definition, make))
 
     def _call(self, skill: SkillMetadata, definition: str, method: Callable[[], _Made]) -> _Made:
-        """Call what the skill wrote; whatever it raises, and when it does not return, is a ToolsetError."""
+        """Call code of the skill; raise ToolsetError if it raises or does not return."""
         try:
             outcome = call_apart(method, Limits.from_environment().timeout)
         except ToolTimeoutError as late:
@@ -179,9 +179,7 @@ def _tools_of(entry: LoadedToolset) -> list[Tool]:
     except ToolTimeoutError as late:
         outcome = CallOutcome(error=late)
     if outcome.error is not None:
-        logger.error(
-            "The toolset %s cannot say which tools it has", entry.qualified_name, exc_info=outcome.error
-        )
+        logger.error("Cannot list the tools of toolset %s", entry.qualified_name, exc_info=outcome.error)
         return []
     methods = cast("Iterable[Callable[..., Any]]", outcome.value)
     for method in methods:

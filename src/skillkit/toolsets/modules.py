@@ -67,7 +67,7 @@ def pinned(sources: SkillSources) -> SkillSources:
 
 
 class _Loader(SourceLoader):
-    """Gives the importer the bytes that were digested."""
+    """Loads modules from the digested bytes."""
 
     def __init__(self, fullname: str, sources: SkillSources, path: str) -> None:
         self._fullname = fullname

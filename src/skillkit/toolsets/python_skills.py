@@ -1,12 +1,14 @@
 """Skills written in Python: instructions, files and functions, in the same catalogue as skills in folders."""
 
 import json
+import runpy
 import shutil
+import sys
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from skillkit.core.authority import Authority, Requester, WrappedAuthority
 from skillkit.core.availability import Refusal
@@ -21,15 +23,18 @@ from skillkit.core.path_resolver import safe_parts
 from skillkit.core.sources import PRIORITY_LAST
 from skillkit.disclosure import Effect, SkillSession, Tool
 from skillkit.toolsets.base import as_tool, tool
+from skillkit.toolsets.script_functions import script_text
 
 Text = str | Callable[[], str]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class PythonSkill:
-    """A skill as an object: `instructions`, `resources` by path, functions as tools, header `fields`.
+    """A skill as an object: `instructions`, `resources` by path, functions as `scripts` and `tools`, header
+    `fields`.
 
-    A text may be a function that returns it; it is called when the skill is written down.
+    A text may be a function that returns it; it is called when the skill is written. A script runs in the
+    sandbox like any other, from a file with the function's source; a tool runs in this process.
     """
 
     def __init__(
@@ -39,7 +44,8 @@ class PythonSkill:
         instructions: Text,
         *,
         resources: Mapping[str, Text] | None = None,
-        tools: tuple[Callable[..., Any], ...] = (),
+        scripts: Sequence[Callable[..., Any]] = (),
+        tools: Sequence[Callable[..., Any]] = (),
         **fields: object,
     ) -> None:
         if (problem := name_refusal(name)) is not None:
@@ -50,6 +56,8 @@ class PythonSkill:
         self.resources: dict[str, Text] = dict(resources or {})
         self.fields = fields
         self.tools: list[Tool] = [as_tool(function) for function in tools]
+        for function in scripts:
+            self.script(function)
 
     def resource(self, path: str) -> Callable[[Function], Function]:
         """A decorator: the function returns the text of the file `path`."""
@@ -60,23 +68,49 @@ class PythonSkill:
 
         return add
 
-    def tool(self, *, effect: Effect = Effect.ACTS, asks: bool = False) -> Callable[[Function], Function]:
+    @overload
+    def script(self, function: Function) -> Function: ...
+    @overload
+    def script(
+        self, function: None = None, *, dependencies: Sequence[str] = ()
+    ) -> Callable[[Function], Function]: ...
+    def script(self, function: Any = None, *, dependencies: Sequence[str] = ()) -> Any:
+        """A decorator: the function is a script, with options for arguments; it prints what it returns.
+
+        It runs on its own, so it imports what it needs; `dependencies` are packages that it needs.
+        """
+
+        def add(function: Function) -> Function:
+            self.resources[f"scripts/{function.__name__}.py"] = script_text(function, dependencies)
+            return function
+
+        return add if function is None else add(function)
+
+    @overload
+    def tool(self, function: Function) -> Function: ...
+    @overload
+    def tool(
+        self, function: None = None, *, effect: Effect = Effect.ACTS, asks: bool = False
+    ) -> Callable[[Function], Function]: ...
+    def tool(self, function: Any = None, *, effect: Effect = Effect.ACTS, asks: bool = False) -> Any:
         """A decorator: the function is a tool while the skill is in use."""
 
         def add(function: Function) -> Function:
             self.tools.append(as_tool(tool(effect=effect, asks=asks)(function)))
             return function
 
-        return add
+        return add if function is None else add(function)
 
-    def write(self, folder: Path) -> None:
-        """Write the skill as a folder beneath `folder`."""
-        header = json.dumps({"name": self.name, "description": self.description, **self.fields})
-        texts = {"SKILL.md": f"---\n{header}\n---\n{_text(self.instructions)}\n", **self.resources}
+    def write(self, folder: Path) -> list[str]:
+        """Write the skill as a folder beneath `folder`; return its files. Tools stay in the program."""
+        fields = {"name": self.name, "description": self.description, **self.fields}
+        header = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in fields.items())
+        texts = {"SKILL.md": f"---\n{header}---\n\n{_text(self.instructions)}\n", **self.resources}
         for path, text in texts.items():
             file = folder.joinpath(self.name, *safe_parts(path, folder))
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(_text(text), encoding="utf-8")
+        return sorted(texts)
 
 
 class PythonSkills:
@@ -104,7 +138,7 @@ class PythonSkills:
         """Add the skills to `manager`, after all others in precedence."""
         self.write()
         manager.sources.append(SkillSource(SourceType.CUSTOM, self.folder, PRIORITY_LAST, label="python"))
-        manager.authority = _OwnSkills(self, manager.authority)
+        manager.authority = _PythonSkillAuthority(self, manager.authority)
         manager.tool_sources.append(self)
         manager.refresh()
 
@@ -127,7 +161,7 @@ class PythonSkills:
         return tuple(each for name, skill in self.skills.items() if name in active for each in skill.tools)
 
 
-class _OwnSkills(WrappedAuthority):
+class _PythonSkillAuthority(WrappedAuthority):
     """Trusts the program's own skills as they were written; everything else `base` decides."""
 
     def __init__(self, skills: PythonSkills, base: Authority) -> None:
@@ -139,6 +173,29 @@ class _OwnSkills(WrappedAuthority):
         if refused is not None and refused.code == "untrusted" and self._skills.owns(skill):
             return None
         return refused
+
+
+def python_skill(file: Path, name: str) -> PythonSkill:
+    """Run a Python file and return the skill that it defines under `name`."""
+    sys.path.insert(0, str(file.parent))  # as Python does for the file that it runs
+    try:
+        defined = {skill.name: skill for skill in _skills_in(runpy.run_path(str(file)).values())}
+    except Exception as error:
+        raise ConfigurationError(f"{file} cannot be run: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(str(file.parent))
+    if name not in defined:
+        found = f"it defines {', '.join(sorted(defined))}" if defined else "it defines none"
+        raise ConfigurationError(f"{file} has no PythonSkill called '{name}': {found}", "name")
+    return defined[name]
+
+
+def _skills_in(values: Iterable[object]) -> Iterator[PythonSkill]:
+    for value in values:
+        if isinstance(value, PythonSkill):
+            yield value
+        elif isinstance(value, PythonSkills):
+            yield from value.skills.values()
 
 
 def _text(given: Text) -> str:

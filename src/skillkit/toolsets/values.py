@@ -10,11 +10,11 @@ _MAX_DEPTH = 50
 
 
 class TooLargeError(ValueError):
-    """A result has more in it than anybody would read."""
+    """A result exceeds the size limit."""
 
 
 class SizeLimit:
-    """How many characters a result may still have."""
+    """Characters left for a result."""
 
     def __init__(self, size: int) -> None:
         self._size = self._left = size

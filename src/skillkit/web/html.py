@@ -1,7 +1,8 @@
-"""HTML made of values: whatever is put in is text unless this module made it."""
+"""HTML elements from values; values are escaped unless this module made them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from types import MappingProxyType
 
 from skillkit.core.text import escape_hidden
 
@@ -28,14 +29,14 @@ def text_of(content: object) -> Markup:
 
 
 def visible(text: str) -> str:
-    """Return text with what cannot be seen, or would turn the line around, written out."""
+    """Return text with hidden and bidirectional characters escaped."""
     if text.isascii() and text.isprintable():
         return text
     return "\n".join(escape_hidden(line) for line in text.split("\n"))
 
 
 def tag(name: str, /, *content: object, **attributes: object) -> Markup:
-    """Return an element; `class_` stands for `class`, `data_x` for `data-x`, None and False for nothing."""
+    """Return an element; `class_` becomes `class`, `data_x` becomes `data-x`, None and False for nothing."""
     written = "".join(
         f" {key.rstrip('_').replace('_', '-')}"
         + ("" if value is True else f'="{escape(visible(str(value)), quote=True)}"')
@@ -55,32 +56,31 @@ def link(address: str, /, *content: object, **attributes: object) -> Markup:
 
 
 def table(
-    headings: Sequence[str], rows: Iterable[Sequence[object]], caption: str, **attributes: object
+    headings: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    caption: str,
+    *,
+    orders: Mapping[str, str] = MappingProxyType({}),
+    ordered: str = "",
+    **attributes: object,
 ) -> Markup:
-    """Return a table with a caption for those who cannot see it; a phone shows each row as a card."""
-    head = tag("thead", tag("tr", [tag("th", heading, scope="col") for heading in headings]))
+    """Return a table with a caption for those who cannot see it; a phone shows each row as a card.
+
+    A script makes the heads sort the rows, but for those in `orders`: they link to the page in that order,
+    and `ordered` is the one in which it is.
+    """
+    heads = [
+        tag(
+            "th",
+            link(orders[heading], heading) if heading in orders else heading,
+            scope="col",
+            aria_sort="descending" if heading == ordered else None,
+        )
+        for heading in headings
+    ]
     labelled = ([*zip(headings, row, strict=True)] for row in rows)
     cells = ([tag("td", cell, data_label=heading) for heading, cell in row] for row in labelled)
     body = tag("tbody", [tag("tr", row) for row in cells])
-    inner = tag("table", tag("caption", caption, class_="unseen"), head, body, **attributes)
+    caption_line = tag("caption", caption, class_="unseen")
+    inner = tag("table", caption_line, tag("thead", tag("tr", heads)), body, **attributes)
     return tag("div", inner, class_="scroll", tabindex="0", role="region", aria_label=caption)
-
-
-def bar(parts: Iterable[tuple[str, float]], whole: float, label: str) -> Markup:
-    """Return a bar of coloured parts, each named in its tooltip and the whole for screen readers."""
-    pieces = []
-    position = 0.0
-    for kind, size in parts:
-        share = 100 * size / whole if whole else 0.0
-        place = {"x": f"{position:.2f}", "y": "0", "width": f"{share:.2f}", "height": "10"}
-        pieces.append(tag("rect", tag("title", f"{kind}: {size:,.0f}"), class_=f"part {kind}", **place))
-        position += share
-    return tag(
-        "svg",
-        pieces,
-        viewBox="0 0 100 10",
-        preserveAspectRatio="none",
-        class_="bar",
-        role="img",
-        aria_label=label,
-    )

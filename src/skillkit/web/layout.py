@@ -1,12 +1,16 @@
 """The frame around every page, and the parts that pages are made of."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from skillkit.core.disk import user_home
 from skillkit.web.html import Markup, link, tag
 
-STYLE = Path(__file__).parent / "static" / "style.css"
+STATIC = Path(__file__).parent / "static"
+STYLE = STATIC / "style.css"
+SCRIPT = STATIC / "web.js"
+"""Tables that sort and filter, copy buttons; for servers that serve it as `/static/web.js`."""
 
 
 def document(
@@ -37,7 +41,7 @@ def document(
         tag("a", "Skip to the content", href="#main", class_="skip"),
         tag(
             "header",
-            tag("strong", brand, class_="brand"),
+            tag("strong", mark(), brand, class_="brand"),
             tag("nav", tag("ul", entries), aria_label="Pages"),
         ),
         tag("p", "", id="changed", role="status", hidden=True) if live else None,
@@ -48,13 +52,20 @@ def document(
     return "<!DOCTYPE html>\n" + tag("html", head, body, lang="en")
 
 
+def mark() -> Markup:
+    """Return the mark: three tiers, of which the one that every prompt carries is the smallest."""
+    tiers = ((8, 2, 8), (5, 9.5, 14), (2, 17, 20))
+    rows = [tag("rect", x=x, y=y, width=width, height=5, rx=1.5) for x, y, width in tiers]
+    return tag("svg", rows, viewBox="0 0 24 24", class_="mark", aria_hidden="true")
+
+
 def section(title: str, *content: object, identity: str | None = None) -> Markup:
     """Return a part of a page with its heading."""
     return tag("section", tag("h2", title), *content, id=identity)
 
 
 def facts(rows: Iterable[tuple[str, object]]) -> Markup:
-    """Return labels with what they say; a row that says nothing is left out."""
+    """Return labelled values; an empty row is left out."""
     return tag(
         "dl",
         [[tag("dt", label), tag("dd", value)] for label, value in rows if value not in (None, "", ())],
@@ -62,8 +73,8 @@ def facts(rows: Iterable[tuple[str, object]]) -> Markup:
     )
 
 
-def tiles(figures: Iterable[tuple[str, object, str]]) -> Markup:
-    """Return figures one beside the other: what each is, how much, and what to make of it."""
+def tiles(figures: Iterable[tuple[str, object, object]]) -> Markup:
+    """Return tiles side by side: a label, a figure and a note each."""
     return tag(
         "dl",
         [
@@ -79,7 +90,7 @@ def tiles(figures: Iterable[tuple[str, object, str]]) -> Markup:
 
 
 def legend(kinds: Iterable[tuple[str, str]]) -> Markup:
-    """Return what each colour of a bar means."""
+    """Return the legend of a bar."""
     entries = [tag("li", tag("span", "", class_=f"swatch {kind}"), " ", name) for kind, name in kinds]
     return tag("ul", entries, class_="legend")
 
@@ -91,14 +102,46 @@ def choice(name: str, options: Mapping[str, str], chosen: str, otherwise: str | 
     return tag("select", entries, name=name)
 
 
+def field(label: str, name: str, value: str = "", *, short: bool = False, **attributes: object) -> Markup:
+    """Return a field to type into, with its label."""
+    entry = tag("input", name=name, value=value, autocomplete="off", **attributes)
+    return tag("label", label, entry, class_="short" if short else None)
+
+
+def search(address: str, button: str, *fields: object, **attributes: object) -> Markup:
+    """Return a form that asks the server for a list."""
+    return tag(
+        "form", *fields, tag("button", button, type="submit"), action=address, role="search", **attributes
+    )
+
+
 def count_of(number: int, thing: str) -> str:
     """Return `1 skill`, `1,003 skills`."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
-def nothing(text: str) -> Markup:
-    """Return what stands where there is nothing to show."""
-    return tag("p", text, class_="nothing")
+def nothing(*text: object) -> Markup:
+    """Return an empty state: why there is nothing to show, and what to type."""
+    return tag("p", *text, class_="nothing")
+
+
+def command(line: str) -> Markup:
+    """Return a line to be typed, which a script lets one copy."""
+    return tag("span", tag("code", line), class_="command", data_copy=line)
+
+
+def local_time(seconds: float, *, exact: bool = False, brief: bool = False) -> Markup:
+    """Return a time for people, with the exact one for programs."""
+    moment = datetime.fromtimestamp(seconds).astimezone()
+    shown = f"{moment:%Y-%m-%d %H:%M:%S}" if exact else f"{moment:%Y-%m-%d %H:%M}"
+    if brief:
+        shown = f"{moment:%H:%M}" if moment.date() == datetime.now().date() else f"{moment:%d %b %H:%M}"
+    return tag("time", shown, datetime=moment.isoformat(timespec="milliseconds"))
+
+
+def panel(title: str, *content: object, more: object = None, identity: str | None = None) -> Markup:
+    """Return one of several cards that lie side by side; `more` stands at the end of its heading."""
+    return tag("section", tag("h2", title, more), *content, class_="panel", id=identity)
 
 
 def badge(text: str, kind: str = "") -> Markup:

@@ -1,4 +1,4 @@
-"""What every answer of a server of ours says to the browser: nothing is loaded from anywhere else."""
+"""Response headers of our servers: nothing is loaded from elsewhere."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -15,7 +15,7 @@ HEADERS = {
         " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "x-content-type-options": "nosniff",
-    "referrer-policy": "same-origin",  # with none at all a form of ours would come from the origin "null"
+    "referrer-policy": "same-origin",  # with no-referrer our forms would come from the origin "null"
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",

@@ -111,9 +111,9 @@ def test_a_script_that_vanishes_takes_no_other_along(write_skill, monkeypatch: p
         (folder / "scripts" / name).touch()
     looked = catalogue._is_script
 
-    def vanishing(name: str, descriptor: int) -> bool:
+    def vanishing(name: str, mode: int, descriptor: int) -> bool:
         (folder / "scripts" / "b.py").unlink(missing_ok=True)
-        return looked(name, descriptor)
+        return looked(name, mode, descriptor)
 
     monkeypatch.setattr(catalogue, "_is_script", vanishing)
     skill = SkillParser().parse_skill_file(folder / "SKILL.md")

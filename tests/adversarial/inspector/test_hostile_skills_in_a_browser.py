@@ -91,6 +91,8 @@ def test_nothing_of_a_hostile_skill_runs_or_leaves(hostile: Inspecting) -> None:
         page.goto(hostile.address)
         addresses = {
             "/",
+            "/skills",
+            "/tests",
             "/skill/evil",
             "/conversations",
             "/runs",

@@ -314,7 +314,8 @@ def test_nothing_of_a_repository_or_of_bad_settings_is_executed(
             "100755 scripts/run.sh": touch.read_text(),
         }
     )
-    assert marker.exists(), "the traps work: committing has sprung one"
+    repository.git("update-ref", "refs/heads/other", "HEAD")
+    assert marker.exists(), "the traps work: moving a ref has sprung one"
     marker.unlink()
     [skill] = installer.add(repository.url)
     assert not marker.exists()

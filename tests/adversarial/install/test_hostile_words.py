@@ -14,7 +14,7 @@ from skillkit.install.exceptions import (
     NameConflictError,
 )
 from skillkit.install.installer import SkillInstaller
-from skillkit.install.proposal import Proposal, Unattended
+from skillkit.install.proposal import PresetAnswers, Proposal
 
 
 def test_hostile_text_is_escaped_in_everything_that_is_shown(repository: Repository, home: Path) -> None:
@@ -36,9 +36,9 @@ def test_without_anybody_to_ask_nothing_is_installed(repository: Repository, hom
     with pytest.raises(ConsentError):
         SkillInstaller(home).add(repository.url, ref=commit)
     with pytest.raises(ConsentError, match="nobody to ask"):
-        SkillInstaller(home, consent=Unattended(yes=True)).add(repository.url, ref="main")
+        SkillInstaller(home, consent=PresetAnswers(yes=True)).add(repository.url, ref="main")
     assert nothing_left(home)
-    [skill] = SkillInstaller(home, consent=Unattended(yes=True)).add(repository.url, ref=commit)
+    [skill] = SkillInstaller(home, consent=PresetAnswers(yes=True)).add(repository.url, ref=commit)
     assert skill.trusted
 
 

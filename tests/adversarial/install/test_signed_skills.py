@@ -169,7 +169,7 @@ def test_other_bytes_than_those_that_were_signed_are_nobodys(tmp_path, skill, ch
     assert runs(tmp_path, skill, {"allow": [{"signer": root.fingerprint}]})
     change(skill)
     assert not runs(tmp_path, skill, {"allow": [{"signer": root.fingerprint}]})
-    assert capabilities(read_folder(skill.base_dir), skill).signed[0].startswith("does not hold")
+    assert capabilities(read_folder(skill.base_dir), skill).signed[0].startswith("invalid: ")
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,14 @@ import stat
 import tarfile
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from registering import Workshop, packed, skill_files
+from starlette.requests import Request
+
+from skillkit.registry import app
+from skillkit.registry.accounts import RateLimits
 
 SKILL = skill_files("demo")["SKILL.md"].encode()
 
@@ -58,7 +63,7 @@ UPLOADS: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.fixture(scope="module")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workshop, str]:
+def workshop(tmp_path_factory: pytest.TempPathFactory, kind_of_database: str) -> tuple[Workshop, str]:
     made = Workshop(tmp_path_factory.mktemp("registry"))
     return made, made.token()
 
@@ -88,6 +93,55 @@ def test_paths_of_files_that_come_one_by_one_are_checked_too(workshop: tuple[Wor
     document = {"slug": "demo", "ownerHandle": "acme", "version": "1.0.0", "files": listed}
     assert client.post("/api/v1/skills", json=document).status_code == 422
     assert list(made.registry.blobs.names()) == []
+
+
+MESSAGES = {
+    "a lone surrogate": b'{"id": 1, "method": "resources/read", "params": {"uri": "skill://\\ud800.x/SKILL.md"}}',
+    "NaN": b'{"id": NaN, "method": "ping"}',
+    "depth": b'{"method": "ping", "id": ' + b"[" * 5000 + b"]" * 5000 + b"}",
+    "no JSON": b"{",
+    "no object": b"[]",
+}
+
+
+@pytest.mark.parametrize("kind", MESSAGES)
+@pytest.mark.parametrize("address", ["/mcp", "/api/cli/device/code", "/api/v1/skills/-/upload-url"])
+def test_a_message_that_is_no_json_object_is_refused(
+    workshop: tuple[Workshop, str], kind: str, address: str
+) -> None:
+    made, token = workshop
+    answer = made.client(token).post(address, content=MESSAGES[kind])
+    assert (answer.status_code, answer.text[:11]) == (422, "The body is")
+
+
+def test_numbers_of_a_query_that_make_no_sense_are_refused_or_ignored(workshop: tuple[Workshop, str]) -> None:
+    client = workshop[0].client()
+    for address in (
+        "/api/v1/skills?limit=0",
+        "/api/v1/skills?limit=-1&cursor=x",
+        "/api/search?q=demo&limit=0",
+    ):
+        assert client.get(address).status_code == 200
+    assert client.get(f"/dl/acme/demo/{'9' * 5000}.0.0.tar.gz").status_code == 404
+
+
+def test_a_body_is_read_only_from_a_caller_who_may_send_one(tmp_path: Path, kind_of_database: str) -> None:
+    made = Workshop(tmp_path, limits=RateLimits(reads=100, uploads=1))
+    kept: list[bool] = []
+    read = app._body
+
+    async def watched(request: Request, most: int, *, keep: bool) -> bytes:
+        kept.append(keep)
+        return await read(request, most, keep=keep)
+
+    made.server.limiter.spend(made.caller(token := made.token()), "uploads")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(app, "_body", watched)
+        content = bytes(1 << 20)
+        assert made.client().post("/api/skillkit/v1/acme", content=content).status_code == 401
+        assert made.client("wrong").post("/api/skillkit/v1/acme", content=content).status_code == 401
+        assert made.client(token).post("/api/skillkit/v1/acme", content=content).status_code == 429
+    assert kept == [False, False, False]
 
 
 def test_more_bytes_than_are_read_are_refused(workshop: tuple[Workshop, str]) -> None:

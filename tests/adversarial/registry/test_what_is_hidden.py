@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from registering import Workshop, skill_files
 
+from skillkit.registry.exceptions import RejectedError
+
 INDEX = ".well-known/agent-skills/index.json"
 ADDRESSES = (
     f"/acme/{INDEX}",
@@ -21,6 +23,12 @@ ADDRESSES = (
     "/api/v1/download?slug=hidden&ownerHandle=acme&version=1.0.0",
     "/api/v1/download?slug=hidden&version=1.0.0",
     "/api/v1/resolve?slug=hidden&ownerHandle=acme&hash=0",
+    "/apm/v1/packages/acme/hidden/versions",
+    "/apm/v1/packages/acme/hidden/versions/1.0.0/download",
+    "/adk/projects/p/locations/l/skills/acme.hidden",
+    "/adk/projects/p/locations/l/skills/acme.hidden/revisions/1.0.0",
+    "/claude/acme/marketplace.json",
+    "/git/acme.git/info/refs?service=git-upload-pack",
     "/acme",
     "/acme/hidden",
     "/acme/hidden/1.0.0",
@@ -28,6 +36,8 @@ ADDRESSES = (
     "/acme/hidden/1.0.0/files/SKILL.md",
 )
 BY_EXACT_VERSION = {
+    "/apm/v1/packages/acme/hidden/versions/1.0.0/download",
+    "/adk/projects/p/locations/l/skills/acme.hidden/revisions/1.0.0",
     f"/acme/hidden/1.0.0/{INDEX}",
     "/dl/acme/hidden/1.0.0.tar.gz",
     "/api/v1/skills/hidden/versions/1.0.0?ownerHandle=acme",
@@ -62,13 +72,42 @@ def test_what_may_not_be_seen_is_answered_like_what_does_not_exist(tmp_path: Pat
             assert (found.status_code, "for a reason" in found.text) == (410, True), address
         else:
             assert (found.status_code, found.text) == (expected.status_code, expected.text), address
-    eve = workshop.client(workshop.token("eve", "evil"))
-    for address in ("/api/search?q=hidden", "/api/v1/skills/hidden", "/api/v1/skills"):
-        assert "for a reason" not in eve.get(address).text
-    assert eve.get("/api/v1/skills/hidden").status_code == 404
+    for method, parameters in (
+        ("resources/list", {}),
+        ("resources/read", {"uri": "skill://hidden/SKILL.md"}),
+        ("resources/read", {"uri": "skill://acme.hidden/_manifest"}),
+    ):
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
+        for address in ("/mcp", "/mcp/acme"):
+            assert there.post(address, json=message).text == missing.post(address, json=message).text, address
+    asked = {"search_string": "hidden"}
+    search = "/adk/projects/p/locations/l/skills:search"
+    assert there.post(search, json=asked).text == missing.post(search, json=asked).text
+    eve, nobody = (made.client(made.token("eve", "evil")) for made in (workshop, nothing))
+    review = "/acme/hidden/1.0.0/review"
+    known = {"yanked": BY_EXACT_VERSION, "blocked": {*BY_EXACT_VERSION, "/acme/hidden/1.0.0", review}}
+    for address in {*ADDRESSES, *searches, review} - known.get(state, set()):
+        found, expected = eve.get(address), nobody.get(address)
+        assert (found.status_code, found.text) == (expected.status_code, expected.text), address
     answer = eve.post("/api/skillkit/v1/acme", content=b"")
     unknown = eve.post("/api/skillkit/v1/nobody", content=b"")
     assert (answer.status_code, answer.text.replace("acme", "nobody")) == (unknown.status_code, unknown.text)
+
+
+@pytest.mark.parametrize("action", ["yank", "block"])
+def test_a_skill_that_was_taken_back_competes_with_nobody_any_more(tmp_path: Path, action: str) -> None:
+    workshop = Workshop(tmp_path)
+    described = "Merge all invoices into one file."
+    workshop.publish(workshop.token("eve", "evil"), skill_files("hidden", "", described), "1.0.0", "evil")
+    workshop.publish(workshop.token(), skill_files("demo", "", described), "1.0.0")
+    assert "evil/hidden" in workshop.client().get("/acme/demo").text
+    workshop.change("evil/hidden@1.0.0", action)
+    assert "evil" not in workshop.client().get("/acme/demo").text
+
+
+def test_a_secret_path_only_reads(tmp_path: Path) -> None:
+    with pytest.raises(RejectedError, match="no other scope"):
+        Workshop(tmp_path).token("npx", "acme", "path", "publish")
 
 
 def test_the_owner_and_reviewers_see_what_is_held_and_refused(tmp_path: Path) -> None:

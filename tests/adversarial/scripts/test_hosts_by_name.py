@@ -121,9 +121,11 @@ def attempt(what, action):
         outcome[what] = str(action())
     except (OSError, ValueError) as error:
         outcome[what] = None
-def plain(address, port, request=REQUEST):
+def plain(address, port, request=REQUEST, last=False):
     with socket.create_connection((address, port), 5) as s:
         s.sendall(request)
+        if last:
+            s.shutdown(socket.SHUT_WR)
         if not (answer := s.recv(100)):
             raise OSError("closed")
         return answer
@@ -204,7 +206,7 @@ for address in ("127.0.0.1", "8.8.8.8", "255.255.255.255", "224.0.0.1"):
     for port in (udp, fourth, 443, 53):
         def send():
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-                s.settimeout(0.2)
+                s.settimeout(0.02)
                 s.sendto(b"out", (address, port))
                 return s.recv(10)
         attempt(f"udp to {address} {port}", send)
@@ -227,9 +229,9 @@ for address in ("127.0.0.1", "127.77.0.9", "127.77.255.255"):
     attempt(f"tls at {address}", lambda: secure(address, "api.test"))
 attempt("no tls at all", lambda: plain("api.test", 443))
 attempt("a proxy", lambda: plain("api.test", 443, b"CONNECT evil.test:443 HTTP/1.1\\r\\n\\r\\n"))
-attempt("socks", lambda: plain("api.test", 443, b"\\x05\\x01\\x00"))
+attempt("socks", lambda: plain("api.test", 443, b"\\x05\\x01\\x00", last=True))
 CUT = b"\\x16\\x03\\x01\\x40\\x00" + b"\\x01\\x00\\x3f\\xfc" * 9
-attempt("a cut message", lambda: plain("api.test", 443, CUT))
+attempt("a cut message", lambda: plain("api.test", 443, CUT, last=True))
 def query(name, kind):
     labels = b"".join(bytes([len(part)]) + part for part in name.encode().split(b".")) + b"\\0"
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:

@@ -11,7 +11,7 @@ from skillkit.core.authority import Requester, asking_for
 from skillkit.core.exceptions import ContentLoadError
 from skillkit.scripts import Grants, Limits
 from skillkit.scripts import outputs as kept_outputs
-from skillkit.scripts.models import MadeFile
+from skillkit.scripts.models import OutputFile
 from skillkit.scripts.outputs import OutputStore
 
 MINE, YOURS = Requester(conversation="mine"), Requester(conversation="yours")
@@ -153,7 +153,7 @@ def test_a_model_reads_what_was_made_page_by_page_in_its_own_conversation_only(w
 def test_old_outputs_make_space_and_a_conversation_can_be_forgotten(tmp_path, monkeypatch):
     monkeypatch.setattr(kept_outputs, "KEPT_RUNS", 3)
     store = OutputStore(tmp_path / "outputs")
-    file = MadeFile("a.txt", "text/plain", "sha256:0", b"text")
+    file = OutputFile("a.txt", "text/plain", "sha256:0", b"text")
     kept = [store.keep([file], MINE)[0] for _ in range(2)]
     for number, each in enumerate(kept):
         os.utime(each.path.parent, (number, number))
@@ -165,6 +165,7 @@ def test_old_outputs_make_space_and_a_conversation_can_be_forgotten(tmp_path, mo
         store.page(kept[2].uri, YOURS)
 
 
+@pytest.mark.this_machine
 def test_output_can_be_followed_while_the_script_runs(workshop, backend):
     """Each line is told before the script ends: it ends only because its line was seen."""
     workshop.skill(

@@ -79,7 +79,7 @@ def test_runs_in_a_row_leak_neither_descriptors_nor_processes_nor_folders(worksh
     children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
     before = set(children.read_text().split())
     descriptors = len(os.listdir("/proc/self/fd"))
-    for _ in range(40):
+    for _ in range(20):
         assert tools.script_run("quick", "run")["success"]
     assert len(os.listdir("/proc/self/fd")) <= descriptors  # others may close theirs meanwhile
     assert set(children.read_text().split()) <= before
@@ -98,7 +98,7 @@ def test_no_zombie_stays_when_orphans_come_to_our_own_process(workshop, backend)
         assert ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0  # orphans of ours become our children
         runner, digest = LocalRunner(Path(home), sandbox=sandbox), DigestMemo().with_links(Path(base)).digest
         request = ScriptRequest("daemons", Path(base), digest, "scripts/run.py", ("x",), unsandboxed=True)
-        for _ in range(5):
+        for _ in range(3):
             runner.run(request)
         try:
             os.waitpid(-1, os.WNOHANG)

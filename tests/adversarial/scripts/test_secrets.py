@@ -186,7 +186,7 @@ for number in range(3):
         ('fetch("/", {"X-Other": key})', "goes into the header Authorization and nowhere else"),
         ('fetch("/", {"Cookie": "a=" + key, "Authorization": key})', "nowhere else"),
         ('fetch("/", {"Host": "evil.test", "Authorization": key})', "another host is named"),
-        ('fetch("/", {"Upgrade": "websocket", "Connection": "upgrade"})', "other protocols"),
+        ('fetch("/", {"Upgrade": "websocket", "Connection": "upgrade"})', "only HTTP/1.1"),
         ('fetch("/compressed", {"Authorization": key})', "compressed"),
     ],
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from openai_server import OpenAIServer
+from program import closing_journals
 
 KEY = "sk-test-0123456789abcdef"
 BUNDLED = "hello-extended,kalshi-markets"
@@ -62,7 +63,8 @@ def agent(home: Path, capsys: pytest.CaptureFixture[str]) -> Agent:
 
     def call(*arguments: str) -> Outcome:
         output.console.cache_clear()  # it holds on to the streams of the test before
-        code = run(app, arguments)
+        with closing_journals():
+            code = run(app, arguments)
         captured = capsys.readouterr()
         return Outcome(code, captured.out, captured.err)
 

@@ -12,7 +12,7 @@ from skillkit.agent.providers import PROVIDERS
 from skillkit.agent.runtime import AgentRuntime, find_enabled
 from skillkit.agent.settings import ProviderSettings
 
-PAGE = Path(__file__).parents[3] / "docs" / "architecture.md"
+PAGE = Path(__file__).parents[3] / "docs" / "extending.md"
 SECTION = PAGE.read_text().partition("## A model provider")[2].partition("\n##")[0]
 
 

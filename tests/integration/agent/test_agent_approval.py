@@ -56,9 +56,9 @@ def test_what_is_approved_runs_until_a_byte_changes(agent, online, adder: Path) 
 
 def test_an_approval_can_be_taken_back(agent, online, adder: Path) -> None:
     agent("config", "approve", "adder")
-    assert agent("config", "revoke", "Adder").stdout == "Taken back.\n"
-    assert agent("config", "revoke", "adder").stdout == "There was no approval.\n"
-    assert "Nothing is approved" in agent("config", "approvals").stderr
+    assert agent("config", "revoke", "Adder").stdout == "Approval revoked.\n"
+    assert agent("config", "revoke", "adder").stdout == "No such approval.\n"
+    assert "No approvals" in agent("config", "approvals").stderr
     online.replies = [RUN, Say("no")]
     agent("-p", "/adder add 2 and 3")
     assert last_result(online)["error"] == "permission_denied"

@@ -33,7 +33,7 @@ def test_a_conversation_goes_on_from_line_to_line(talk, online: OpenAIServer) ->
 
 def test_commands_are_carried_out_here(talk, online: OpenAIServer) -> None:
     done = talk("/help", "/skills", "/hello-extended Bob in Dutch", "/skills", "/cost", "/nonsense")
-    assert "begin a new conversation" in done.stdout
+    assert "start a new conversation" in done.stdout
     assert "in use" in done.stdout
     assert "1 model request, 123 tokens read, 7 written" in done.stdout
     assert "There is no command or skill /nonsense" in done.stderr
@@ -43,8 +43,8 @@ def test_commands_are_carried_out_here(talk, online: OpenAIServer) -> None:
 def test_clear_and_continue(talk, online: OpenAIServer) -> None:
     talk("the number is 4711")
     done = talk("something else", "/clear", "fresh", "/continue", "more", f"/continue {'x' * 8}")
-    assert "A new conversation." in done.stdout
-    assert "Going on with: fresh" in done.stdout
+    assert "Started a new conversation." in done.stdout
+    assert "Continuing: fresh" in done.stdout
     assert [text for _, text in online.requests[-1].spoken] == ["fresh", "OK", "more"]
     assert "No conversation has the id" in done.stderr
 

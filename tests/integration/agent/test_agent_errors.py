@@ -34,7 +34,7 @@ def test_an_error_of_the_provider_is_one_friendly_line(
     assert KEY not in done.stderr
 
 
-@pytest.mark.parametrize(("status", "words"), [(429, "how often"), (500, "Try again later")])
+@pytest.mark.parametrize(("status", "words"), [(429, "request rate"), (500, "Try again later")])
 def test_statuses_that_clients_try_again_are_explained_too(status: int, words: str) -> None:
     error = RuntimeError("wrapped")
     error.__cause__ = type("StatusError", (Exception,), {"status_code": status})("inner")

@@ -17,9 +17,9 @@ UNFINISHED = 5
 @pytest.mark.parametrize(
     ("finish", "words"),
     [
-        ("length", "longer than the model may write"),
+        ("length", "reached the output limit"),
         ("content_filter", "filter stopped it"),
-        (None, "stopped without its end mark"),
+        (None, "stream ended early"),
     ],
 )
 def test_an_answer_that_is_not_whole_is_shown_and_told(agent, online, finish: str | None, words: str) -> None:
@@ -43,7 +43,7 @@ def test_a_connection_that_is_lost_in_the_middle_shows_what_came(agent, online: 
     online.replies = [Say(HALF, finish=None)]
     done = agent("-p", "Hello")
     assert (done.code, done.stdout) == (UNFINISHED, f"{HALF}\n")
-    assert "lost the connection before the answer was whole" in " ".join(done.stderr.split())
+    assert "lost the connection before the response was complete" in " ".join(done.stderr.split())
 
 
 def test_the_words_of_the_service_are_shown_with_what_to_do(agent, online: OpenAIServer) -> None:
@@ -81,7 +81,7 @@ def test_a_quota_that_is_used_up_is_said(agent, online: OpenAIServer) -> None:
     online.replies = [refused] * 3
     done = agent("-p", "Hello")
     assert done.code == 1
-    assert "the quota is used up" in done.stderr
+    assert "the quota is exhausted" in done.stderr
 
 
 def test_a_question_whose_request_failed_is_kept(agent, online: OpenAIServer) -> None:

@@ -55,7 +55,7 @@ def test_a_model_is_installed_listed_verified_and_removed(agent, tiny: Path) -> 
     assert spoiled.code == 1
     assert "not the publisher's" in " ".join(spoiled.stderr.split())
     assert agent("model", "remove").stdout == "Removed.\n"
-    assert agent("model", "remove").stdout == "It was not installed.\n"
+    assert agent("model", "remove").stdout == "The embedded model was not installed.\n"
 
 
 CASES = {"evals": [{"id": 1, "prompt": "Hello", "assertions": ['The output contains "7"']}]}

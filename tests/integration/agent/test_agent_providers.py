@@ -130,12 +130,12 @@ def test_a_tool_is_called_and_its_result_goes_back(ask, model) -> None:
         (Fail(401, f"bad {KEY}"), "refused the key. Check the variable that holds it: agent config show"),
         (
             Fail(429, "slow down"),
-            "limits how often it can be asked. Wait, or choose another: --provider NAME. It says: slow down",
+            "limits the request rate. Wait, or choose another: --provider NAME. It says: slow down",
         ),
         (
             Fail(402, "You exceeded your current quota"),
-            "says that the quota is used up. Choose another: --provider NAME. It says: You exceeded your "
-            "current quota",
+            "reports that the quota is exhausted. Choose another: --provider NAME. It says: You exceeded "
+            "your current quota",
         ),
         (
             Fail(404, "no such model"),
@@ -143,7 +143,7 @@ def test_a_tool_is_called_and_its_result_goes_back(ask, model) -> None:
         ),
         (
             Fail(503, "overloaded"),
-            "has a problem of its own (status 503). Try again later. It says: overloaded",
+            "failed with status 503. Try again later. It says: overloaded",
         ),
         (Fail(400, "no such tool"), "refused the request: no such tool"),
         (

@@ -42,7 +42,7 @@ def test_what_was_typed_before_the_question_does_not_answer_it(
     chat.expect("Run it?").at_prompt().press("n\r").expect("Done.")
     chat.at_prompt().press(CTRL_D)
     assert chat.end() == 0
-    assert "Nothing is approved" in agent("config", "approvals").stderr
+    assert "No approvals" in agent("config", "approvals").stderr
     lines = [line.split() for line in chat.text.splitlines()]
     labels = [words[0] for words in lines if words and words[0] in ("skill", "script", "gets", "digest")]
     assert labels == ["skill", "script", "gets", "digest"]
@@ -98,14 +98,14 @@ def test_no_line_is_wider_than_the_terminal_and_none_are_glued(
 def test_a_question_is_undone_and_asked_again(talk, online: OpenAIServer) -> None:
     online.replies = [Say("one"), Say("two"), Say("three")]
     done = talk("first", "second", "/retry", "/undo", "/undo", "/undo", "again")
-    assert done.stdout.startswith("one\ntwo\nthree\nForgotten: second\nForgotten: first\nThere is nothing")
+    assert done.stdout.startswith("one\ntwo\nthree\nForgotten: second\nForgotten: first\nNothing to undo")
     assert [text for _, text in online.requests[2].spoken] == ["first", "one", "second"]
     assert [text for _, text in online.requests[-1].spoken] == ["again"]
 
 
 def test_the_model_is_changed_within_a_conversation(talk, online: OpenAIServer) -> None:
     done = talk("hello", "/model other-model", "and now?", "/model")
-    assert "openai/other-model answers from here on." in done.stdout
+    assert "Now using openai/other-model." in done.stdout
     assert [request.body["model"] for request in online.requests] == ["gpt-5-mini", "other-model"]
     spoken = [text for _, text in online.requests[-1].spoken if "<skill_context" not in text]
     assert spoken == ["hello", "OK", "and now?"]

@@ -126,7 +126,7 @@ def test_what_is_no_answer_is_not_told_as_a_failure_of_our_own(agent, online: Op
     online.replies = [Raw(b"data: {not json\n\n")]
     done = agent("-p", "Hello")
     assert done.code == 1
-    assert "sent something that is no answer of a model" in one_line(done.stderr)
+    assert "sent an invalid response" in one_line(done.stderr)
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def test_gemini_is_asked_again_and_the_limit_of_a_day_is_called_a_quota(agent, g
     gemini.replies = [quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier")] * 3
     done = agent("--provider", "gemini", "-p", "Hello")
     assert done.code == 1
-    assert "the quota is used up" in one_line(done.stderr)
+    assert "the quota is exhausted" in one_line(done.stderr)
 
 
 def test_words_of_a_library_about_itself_are_not_shown(start_agent, gemini: GeminiServer) -> None:

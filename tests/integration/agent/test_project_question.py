@@ -125,7 +125,7 @@ async def test_an_approved_skill_is_asked_for_the_folder_alone(online, project, 
     assert [each.kind for each in ConsentFile().load()].count(ConsentKind.RUN) == 1
     shown = json.loads(agent("config", "approvals", "--json").stdout)["consents"]
     assert str(project) in [each["place"] for each in shown]
-    assert agent("config", "revoke", "reader", "--kind", "project").stdout == "Taken back.\n"
+    assert agent("config", "revoke", "reader", "--kind", "project").stdout == "Approval revoked.\n"
     running = await runtime([Decision.NO], asked)
     online.replies = [RUN, Say("asked anew")]
     await running.answer("/reader read the plan")

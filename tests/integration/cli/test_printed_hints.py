@@ -89,7 +89,9 @@ def test_hints_are_followed(tmp_path: Path, environment: dict[str, str], line: s
         assert code == 0, (hint, shown)
 
 
-@pytest.mark.parametrize("page", ["/", "/request?q=What+does+helper+do+with+helper", "/skill/helper"])
+@pytest.mark.parametrize(
+    "page", ["/", "/skills", "/request?q=What+does+helper+do+with+helper", "/skill/helper"]
+)
 async def test_hints_of_pages_are_followed(
     tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, page: str
 ) -> None:
@@ -101,9 +103,10 @@ async def test_hints_of_pages_are_followed(
     async with httpx.AsyncClient(
         transport=transport, base_url="http://127.0.0.1:8123", cookies={COOKIE: "t0ken"}
     ) as browser:
+        assert library.snapshot().checks.wait(60)
         shown = (await browser.get(page)).text
-        assert "is not active. To enable: <code>" in shown
-        [hint] = re.findall("<code>(agent [^<]*)</code>", shown)
+        [hint] = set(re.findall("not enabled</span>.*?<code>(agent [^<]*)</code>", shown))
         assert shell(tmp_path, environment, html.unescape(hint))[0] == 0
         library.look_again()
-        assert "is not active" not in (await browser.get(page)).text
+        assert library.snapshot().checks.wait(60)
+        assert "not enabled" not in (await browser.get(page)).text

@@ -146,7 +146,7 @@ def test_a_lock_is_written_restored_and_refused(agent: Agent, repository: Reposi
     assert agent("skill", "sync").returncode == 1
     agent("skill", "add", repository.url, "--trusted")
     assert agent("skill", "sync", "--write").returncode == 0
-    assert "Everything is as" in agent("skill", "sync", "--frozen").stdout
+    assert "Everything matches" in agent("skill", "sync", "--frozen").stdout
     agent("skill", "remove", "pdf", "--yes")
     assert agent("skill", "sync").returncode == 4
     restored = agent("skill", "sync", "--frozen", "--yes", "--json")
@@ -170,7 +170,7 @@ def test_enable_and_disable_are_remembered(agent: Agent, repository: Repository)
     assert json.loads(agent("skill", "enable", "A", "--json").stdout) == {"selection": "a"}
     assert active() == ["a"]
     overruled = agent("skill", "enable", "b", AGENT_SKILLS="none")
-    assert "decides instead" in overruled.stderr
+    assert "overrides this" in overruled.stderr
     assert active() == ["a", "b"]
     assert active(AGENT_SKILLS="") == []
     agent("skill", "disable", "a")
@@ -363,7 +363,7 @@ def test_what_is_not_there_is_an_error_and_not_nothing(agent: Agent) -> None:
     forgotten = agent("memory", "forget", "99")
     assert (forgotten.returncode, "no fact 99" in forgotten.stderr) == (1, True)
     assert agent("memory", "forget", "--all").stdout == "Forgot 0 facts.\n"
-    assert "has these words" in agent("memory", "search", "zebra").stderr
+    assert "No remembered fact matches" in agent("memory", "search", "zebra").stderr
     ran = agent("skill", "run", "--json", "nowhere", "x")
     assert (ran.returncode, json.loads(ran.stdout)["error"]) == (1, "not_found")
 
@@ -417,6 +417,7 @@ def test_what_is_wanted_and_not_trusted_has_a_remedy(agent: Agent, project: Path
     (project / "skills" / "helper").mkdir(parents=True)
     (project / "skills" / "helper" / "SKILL.md").write_text(skill_text("helper"))
     assert "agent skill trust helper" in agent("--check", AGENT_SKILLS="helper").stderr
+    assert "agent skill trust helper" in agent("skill", "list", AGENT_SKILLS="helper").stderr
     assert "agent skill trust" not in agent("--check", AGENT_SKILLS="kalshi-markets").stderr
 
 

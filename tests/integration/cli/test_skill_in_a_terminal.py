@@ -106,7 +106,7 @@ def test_of_many_skills_a_person_picks(desk: Desk, repository: Repository) -> No
     picking.expect("[y/N]").type("y").expect("Installed alpha").expect("Installed gamma")
     assert picking.end() == 0
     nothing = desk.agent("skill", "add", repository.url).expect("Which ones?").type("")
-    assert nothing.expect("Nothing was chosen").end() == 1
+    assert nothing.expect("No skill chosen").end() == 1
 
 
 def test_hostile_text_never_reaches_the_terminal_raw(desk: Desk, repository: Repository) -> None:

@@ -81,7 +81,7 @@ def test_an_mcp_server_is_a_source_of_the_program(start_agent, write_skill, tmp_
     assert "consent is needed" in _text(start_agent, "office-letter")
     trusted = start_agent("skill", "trust", "office-letter", "--yes")
     assert trusted.returncode == 4
-    assert "is announced by the MCP server 'office' and not fetched" in " ".join(trusted.stderr.split())
+    assert "is announced by the MCP server 'office' but not fetched" in " ".join(trusted.stderr.split())
 
     assert start_agent("skill", "source", "add", "office", "--command", command, "--yes").returncode == 0
     assert "consent is needed" not in _text(start_agent, "office-letter")

@@ -46,13 +46,37 @@ def test_routing_of_one_skill_from_a_file_of_triggers(run_agent, library, cases)
     )
 
 
+@pytest.mark.parametrize("form", ["github", "junit", "sarif", "json"])
+@pytest.mark.parametrize("command", ["test", "validate"])
+def test_a_report_is_printed_in_the_format_of_the_ci(run_agent, library, command, form):
+    skill = library / "csv-report" / "SKILL.md"
+    skill.write_text(skill.read_text().replace("description:", "license: [MIT]\ndescription:", 1))
+    answer = run_agent("skill", command, library, "--format", form, cwd=library)
+    assert answer.returncode == 1
+    if form == "github":
+        assert "::error file=csv-report/SKILL.md,line=" in answer.stdout
+    elif form == "junit":
+        assert ElementTree.fromstring(answer.stdout).findall(".//failure")
+    elif form == "sarif":
+        assert any(found["level"] == "error" for found in json.loads(answer.stdout)["runs"][0]["results"])
+    else:
+        assert json.loads(answer.stdout)
+
+
+def test_a_schema_is_printed_by_its_name(run_agent):
+    answer = run_agent("skill", "schema", "skill")
+    assert answer.returncode == 0
+    assert json.loads(answer.stdout)["required"] == ["name", "description"]
+    assert run_agent("skill", "schema", "other").returncode == 2
+
+
 def test_requests_without_anything_to_judge_are_told(run_agent, library):
     (library / "translate" / "evals").mkdir()
     cases = {"evals": [{"id": 1, "prompt": "Translate this"}, {"id": 2, "prompt": "And that"}]}
     (library / "translate" / "evals" / "evals.json").write_text(json.dumps(cases))
     answer = run_agent("skill", "test", library, "--tier", "behaviour", "--with", "true")
     assert answer.returncode == 1
-    assert "2 cases say nothing that could be judged: not run" in answer.stderr
+    assert "2 cases say nothing to check: not run" in answer.stderr
     assert "Nothing was tested" in answer.stderr
 
 
@@ -78,7 +102,7 @@ def test_a_folder_is_tested_with_the_cases_that_lie_in_it(run_agent, library, ca
     arguments = ("skill", "test", library, "--no-run", "--against", earlier)
     same = run_agent(*arguments, "--annotations")
     assert same.returncode == 1
-    assert "Nothing got worse." in same.stdout
+    assert "No regressions." in same.stdout
     assert "::error file=" in same.stdout
     (library / "translate" / "SKILL.md").write_text(
         "---\nname: translate\ndescription: Words.\n---\nSpeak.\n"
@@ -107,7 +131,7 @@ def test_lines_of_queries_for_many_skills(run_agent, library, tmp_path):
     cases.write_text("\n".join(json.dumps(row) for row in rows))
     answer = run_agent("skill", "test", cases, "--in", library, "--mode", "lexical", "--tier", "routing")
     assert answer.returncode == 0, answer.stderr
-    assert "Nothing failed." in answer.stdout
+    assert "No failures." in answer.stdout
 
 
 @pytest.mark.parametrize(

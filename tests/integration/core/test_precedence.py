@@ -268,11 +268,11 @@ def test_what_is_only_worth_knowing_is_logged_once_and_only_to_who_wants_it(
     write_skill("a", tags="x")
     with caplog.at_level(logging.INFO, "skillkit"):
         manager.discover()
-    assert "'tags' is not known" not in caplog.text
+    assert "'tags' is unknown" not in caplog.text
     with caplog.at_level(logging.DEBUG, "skillkit"):
         manager.discover()
         manager.refresh()
-    assert caplog.text.count("'tags' is not known") == 1
+    assert caplog.text.count("'tags' is unknown") == 1
 
 
 def test_a_folder_whose_name_could_forge_a_line_is_refused_and_logged_safely(
@@ -318,7 +318,7 @@ async def test_the_names_of_02(skills_dir: Path, write_skill, caplog: pytest.Log
         ("{env: [NO_SUCH_VARIABLE_XYZ]}", "the variable NO_SUCH_VARIABLE_XYZ, which is not set"),
         ("{env: [HOME], commands: [sh], python: '>=3.11,<4', skills: [plain], mcp: [any]}", None),
         ("{python: '>=99'}", "Python >=99"),
-        ("[no-such-skill]", "the skill 'no-such-skill', which is not here"),
+        ("[no-such-skill]", "the skill 'no-such-skill', which was not found"),
     ],
 )
 def test_what_is_missing_is_named(skills_dir: Path, write_skill, needs: str, reason: str | None) -> None:

@@ -1,4 +1,4 @@
-"""The chores are the same by every road: dev.py, just, and the page for contributors."""
+"""The page for contributors names chores and benchmarks that exist."""
 
 import re
 import subprocess
@@ -10,14 +10,6 @@ USAGE = subprocess.run(
     [sys.executable, ROOT / "dev.py", "--help"], capture_output=True, text=True, check=True
 ).stdout
 CHORES = set(re.findall(r"^    python3 dev\.py (\w+)", USAGE, re.MULTILINE))
-
-
-def test_just_has_a_recipe_for_every_chore():
-    recipes = re.findall(
-        r"^(\w+).*:\n    python3 dev\.py (\w+)", (ROOT / "justfile").read_text(), re.MULTILINE
-    )
-    assert {name for name, _ in recipes} == CHORES
-    assert [pair for pair in recipes if pair[0] != pair[1]] == []
 
 
 def test_the_pages_speak_only_of_chores_and_benchmarks_that_exist():

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -72,6 +73,13 @@ def broken(page: Path, text: str) -> Iterator[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_the_links_of_a_page_lead_somewhere(page):
     assert list(broken(page, prose(page))) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_column_of_a_table_has_a_head(page):
+    lines = page.read_text(encoding="utf-8").splitlines()
+    heads = [head for head, rule in pairwise(lines) if re.fullmatch(r"\|(?: *:?-+:? *\|)+", rule)]
+    assert [head for head in heads if any(not cell.strip() for cell in head.strip("|").split("|"))] == []
 
 
 def test_a_link_that_leads_nowhere_would_be_noticed():

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[3]
 SETTINGS = (ROOT / ".env.example").read_text()
 SYSTEM = {"HOME", "PATH", "TMPDIR", "COLUMNS"}
 """What every program is given, and no setting of ours."""
-SERVICE = re.compile(r"[A-Z]+(_[A-Z]+)*_(API_KEY|BASE_URL|ENDPOINT|HOST)")
+SERVICE = re.compile(r"[A-Z]+(_[A-Z]+)*_(API_KEY|BASE_URL|ENDPOINT|HOST|MODEL|DEPLOYMENT_NAME)")
 
 
 @cache
@@ -47,8 +47,15 @@ def read_by(path: Path) -> set[str]:
                 names.add(name)
             case ast.Name(id=name) if name in constants(path):
                 names.add(constants(path)[name])
-    # Keys and addresses of services are looked up by a name that each provider has.
-    return names | {text for text in constants(path).values() if SERVICE.fullmatch(text)}
+    # Keys, addresses and models of services are looked up by a name that each provider has.
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case (
+                ast.Assign(value=ast.Constant(value=str(text)))
+                | ast.AnnAssign(value=ast.Constant(value=str(text)))
+            ) if SERVICE.fullmatch(text):
+                names.add(text)
+    return names
 
 
 def test_every_variable_that_is_read_is_listed_and_every_listed_one_is_read():

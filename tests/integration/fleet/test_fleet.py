@@ -16,7 +16,7 @@ FILES = ("hosts_by_name", "inputs", "made_files", "other_bytes", "secrets", "way
 TARGETS = {
     "running": [HERE / "inside_running.py", HERE / "inside_runner_suite.py", HERE / "inside_conformance.py"],
     "faults": [HERE / "inside_faults.py"],
-    "head": [HERE / "inside_head.py"],
+    "network": [HERE / "inside_network.py"],
     "attacks": ["-m", "not this_machine", *(ATTACKS / f"test_{name}.py" for name in FILES)],
 }
 

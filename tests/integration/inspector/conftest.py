@@ -35,8 +35,11 @@ def matched(conversation: str, turn: int) -> Event:
 def tested(folder: Path) -> list[Event]:
     """Two runs of the tests of one skill, the second worse than the first."""
     events = []
+    asked = {"request": "sums"}
     for number, outcome in enumerate((CaseOutcome.PASSED, CaseOutcome.FAILED)):
-        result = Result(Tier.ROUTING, "csv-report", "sums", outcome, message="<b>release-notes won</b>")
+        result = Result(
+            Tier.ROUTING, "csv-report", "sums", outcome, message="<b>release-notes won</b>", data=asked
+        )
         under_test = SkillUnderTest("csv-report", "csv-report", "d")
         report = Report((result,), (under_test,), created=f"2026-01-0{number + 1}T00:00:00Z")
         name = ReportArchive(folder).keep(report)
@@ -72,10 +75,14 @@ def running(own_home: Path, write_skill, skills_dir: Path) -> Iterator[Inspectin
             "d",
             {
                 "script": "sum.py",
-                "exit_code": 0,
                 "duration_ms": 12,
                 "memory_bytes": 7 << 20,
                 "backend": "bwrap",
+                "exit_code": 1,
+                "error": "execution_failed",
+                "asked": {"hosts": ["api.example.com", "evil.example"]},
+                "grants": {"hosts": ["api.example.com"], "timeout": 60},
+                "limits": {"timeout": 60, "memory": 1 << 30},
                 "network": [
                     {"host": "api.example.com", "port": 443, "allowed": True, "sent": 1, "received": 1},
                     {"host": "evil.example", "port": 443, "allowed": False, "reason": "not granted"},

@@ -11,9 +11,11 @@ from skillkit.journal import Event, Kind, SqliteJournal
 
 PAGES = (
     "/",
-    "/?view=cards",
-    "/?which=unused&order=tokens",
+    "/skills",
+    "/skills?which=unused&order=tokens",
+    "/request",
     "/request?q=Turn+this+CSV+into+a+report",
+    "/request?q=release&mode=keyword&threshold=0.9&active=release-notes",
     "/conversations",
     "/conversation/talk-1?why=release-notes",
     "/runs",
@@ -52,7 +54,51 @@ def test_every_page_is_accessible_fits_its_screen_and_says_nothing_in_the_consol
     context.close()
 
 
-def test_skills_are_listed_with_their_cost_and_filtered_by_keyboard(page: Page) -> None:
+def test_home_answers_what_is_active_needed_done_and_never_used(page: Page) -> None:
+    expect(page.locator("#active")).to_contain_text("Active5of 5 that were found")
+    expect(page.locator("#active")).to_contain_text("when no skill is needed", timeout=60_000)
+    expect(page.locator("#needs")).to_contain_text("csv-report 1 of its tests failed")
+    expect(page.locator("#needs .command").first).to_contain_text("agent skill test csv-report")
+    expect(page.locator("#lately")).to_contain_text("sum.py blocked by the sandbox: evil.example")
+    expect(page.locator("#lately svg.chart")).to_be_visible()
+    expect(page.locator("#unused")).to_contain_text("release-notes")
+    expect(page.locator("#unused .command")).to_contain_text("agent skill disable")
+
+
+def test_tables_sort_by_their_heads_and_filter_while_typing(page: Page, running: Inspecting) -> None:
+    page.goto(running.root + "/tests")
+    head = page.get_by_role("button", name="Passed")
+    passed = page.locator("tbody tr td:nth-child(3)")
+    head.click()
+    expect(page.locator("th[aria-sort=ascending]")).to_have_text("Passed")
+    expect(passed).to_have_text(["0 passed", "1 passed"])
+    head.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("th[aria-sort=descending]")).to_have_text("Passed")
+    expect(passed).to_have_text(["1 passed", "0 passed"])
+    page.goto(running.root + "/runs")
+    page.get_by_label("Search").press_sequentially("nothing like this")
+    expect(page.locator("#list tbody tr:visible")).to_have_count(0)
+    page.get_by_label("Search").fill("sum.py")
+    expect(page.locator("#list tbody tr:visible")).to_have_count(1)
+
+
+def test_without_a_script_every_page_says_the_same(browser: Browser, running: Inspecting) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(running.address)
+    page.goto(running.root + "/skills?order=name")
+    page.get_by_role("link", name="Tokens").click()
+    expect(page.locator("th[aria-sort=descending]")).to_have_text("Tokens")
+    page.goto(running.root + "/request")
+    page.get_by_label("What would you ask?").fill("a report about this CSV file")
+    page.get_by_role("button", name="Explain").click()
+    expect(page.locator("#result")).to_contain_text("Put into the prompt: csv-report")
+    context.close()
+
+
+def test_skills_are_listed_with_their_cost_and_filtered_by_keyboard(page: Page, running: Inspecting) -> None:
+    page.goto(running.root + "/skills")
     expect(page.locator("#skills tbody tr:visible")).not_to_have_count(0)
     page.keyboard.press("Tab")
     expect(page.locator(":focus")).to_have_text("Skip to the content")
@@ -66,16 +112,19 @@ def test_skills_are_listed_with_their_cost_and_filtered_by_keyboard(page: Page) 
     expect(page.locator(".prose")).to_contain_text("Write notes.")
 
 
-def test_a_request_is_scored_while_it_is_typed(page: Page, running: Inspecting) -> None:
+def test_a_request_is_scored_while_it_is_typed_and_under_assumptions(page: Page, running: Inspecting) -> None:
     page.goto(running.root + "/request")
-    page.get_by_label("What a user might ask").fill("a report about this CSV file")
-    expect(page.locator("#result")).to_contain_text("csv-report")
-    expect(page.locator("#result")).to_contain_text("of them from skills")
-    page.get_by_label("Beside it").select_option("keyword")
-    page.get_by_label("Matching").select_option("lexical")
-    expect(page.locator("#result h2").first).to_have_text("Scores (lexical)")
-    expect(page.locator("#result h2").nth(2)).to_have_text("Scores (keyword)")
-    expect(page.locator("#result pre.system")).to_have_count(2)
+    page.get_by_label("What would you ask?").fill("a report about this CSV file")
+    result = page.locator("#result")
+    expect(result).to_contain_text("Put into the prompt: csv-report")
+    expect(result).to_contain_text("of them from skills")
+    expect(result.locator("h2").first).to_have_text("Scores (lexical, threshold 0.50)")
+    expect(result.locator("pre.skills")).to_contain_text("Sum the columns of the CSV file.")
+    page.get_by_label("What if: mode").select_option("keyword")
+    expect(result).to_contain_text("What if: no skill is put in instead of csv-report.")
+    page.get_by_label("What if: mode").select_option("")
+    page.get_by_label("What if: threshold").fill("0.1")
+    expect(result).to_contain_text("What if: nothing changes, csv-report is put in.")
     assert "q=a+report+about+this+CSV+file" in page.url
 
 
@@ -87,6 +136,9 @@ def test_tests_are_compared_with_the_run_before(page: Page, running: Inspecting)
     page.locator("tbody tr").first.get_by_role("link").first.click()
     expect(page.locator("main")).to_contain_text("<b>release-notes won</b>")
     expect(page.locator("main section").first).to_contain_text("worse")
+    expect(page.locator("section", has=page.get_by_role("heading", name="Failed"))).to_contain_text(
+        "Asked: sums"
+    )
     page.get_by_role("link", name="The whole report").click()
     expect(page.locator("h1")).to_have_text("Tests of csv-report")
 
@@ -107,7 +159,12 @@ def test_a_run_is_listed_with_memory_and_the_hosts_it_tried(page: Page, running:
     page.goto(running.root + "/runs")
     row = page.locator("#list tbody tr").first
     assert "7 MiB" in row.inner_text()
-    assert "api.example.com, evil.example (refused)" in row.inner_text()
+    assert "blocked by the sandbox: evil.example" in row.inner_text()
+    assert "0.01 s" in row.inner_text()
+    page.goto(running.root + "/run/4")
+    expect(page.locator("main")).to_contain_text("Time0.01 s of 60 s")
+    grants = page.locator("section", has=page.get_by_role("heading", name="Grants"))
+    expect(grants).to_contain_text("Hostsapi.example.com, evil.exampleapi.example.comapi.example.com")
 
 
 def test_a_conversation_says_why_and_why_not(page: Page, running: Inspecting) -> None:
@@ -115,14 +172,13 @@ def test_a_conversation_says_why_and_why_not(page: Page, running: Inspecting) ->
     expect(page.locator("#timeline")).to_contain_text("The request matched csv-report (0.91)")
     page.get_by_label("Why not this skill?").fill("release-notes")
     page.get_by_role("button", name="Answer").click()
-    expect(page.locator("#timeline")).to_contain_text(
-        "below the line: 0.31 where 0.5 is needed, because of notes"
-    )
+    expect(page.locator("#timeline")).to_contain_text("below the threshold: 0.31 where 0.50 is needed: notes")
 
 
 def test_two_tabs_see_what_happens_while_they_watch(
     page: Page, running: Inspecting, own_home: Path, write_skill
 ) -> None:
+    page.goto(running.root + "/skills")
     other = page.context.new_page()
     other.goto(running.root + "/conversation/talk-1")
     expect(other.locator("#timeline .read")).to_have_count(0)

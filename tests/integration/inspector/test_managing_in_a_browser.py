@@ -1,5 +1,8 @@
 """With `--manage` the page asks as the terminal does, and leaves the same records."""
 
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +10,7 @@ import httpx
 import pytest
 from inspecting import Inspecting, inspecting
 from playwright.sync_api import Browser, Page, expect
+from program import clean_environment
 
 from skillkit.install.consents import ConsentFile, ConsentKind
 from skillkit.install.registry import InstallRegistry
@@ -42,7 +46,7 @@ def test_a_skill_is_trusted_and_enabled_after_its_card_was_shown(
     page: Page, managing: Inspecting, own_home: Path
 ) -> None:
     page.goto(managing.root + "/trust")
-    page.get_by_role("link", name="Answer").click()
+    page.get_by_role("link", name="Trust", exact=True).nth(1).click()
     expect(page.locator("#question h2")).to_have_text("Trust csv-report, exactly as it is now?")
     expect(page.locator("main")).to_contain_text("scripts/sum.py")
     assert not ConsentFile(own_home / ".agent").load()
@@ -55,7 +59,7 @@ def test_a_skill_is_trusted_and_enabled_after_its_card_was_shown(
     expect(page.get_by_role("link", name="Disable")).to_be_visible()
     assert InstallRegistry(own_home / ".agent").load().selection == "csv-report"
     page.goto(managing.root + "/skill/csv-report")
-    expect(page.locator("main")).to_contain_text("consented")
+    expect(page.locator("main")).to_contain_text("consent to use given")
     events = [stored.event for stored in JournalReader(own_home / ".agent" / "journal.sqlite").oldest_first()]
     assert [(event.kind, event.digest) for event in events] == [(Kind.CONSENTED, consent.digest)]
 
@@ -66,8 +70,29 @@ def test_the_program_ends_while_a_page_is_watching(
     with inspecting(own_home, skills_dir) as started:
         watching = browser.new_page()
         watching.goto(started.address)
-        expect(watching.locator("h1")).to_have_text("Skills")
+        expect(watching.locator("h1")).to_have_text("Skills on this machine")
     watching.close()
+
+
+def test_control_c_ends_it_quietly(own_home: Path, skills_dir: Path) -> None:
+    command = [sys.executable, "-c", "from skillkit.agent.cli import main; main()"]
+    process = subprocess.Popen(
+        [*command, "inspect", "--no-open", str(skills_dir)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=own_home,
+        env=clean_environment(own_home),
+    )
+    assert process.stdout is not None
+    root = process.stdout.readline().partition("/?")[0]
+    assert httpx.get(root, timeout=60).status_code == 403  # it serves
+    process.send_signal(signal.SIGINT)
+    said, complaints = process.communicate(timeout=60)
+    assert said == ""
+    assert complaints.splitlines() == [
+        "Open the address above; press Ctrl-C to stop. It contains a token: do not share it."
+    ]
 
 
 def test_what_was_shown_is_what_is_trusted(

@@ -104,7 +104,7 @@ def test_what_gh_skill_wrote_into_a_header_says_where_it_came_from(
     put(user_home / ".claude/skills/pdf", skill_text("pdf", metadata=nested))
     [skill] = installer.adopt(tmp_path)
     assert (skill.git_url, skill.branch, skill.subpath) == (repository.url, "main", "skills/pdf")
-    assert any("fields of its own" in note for note in person.last.offers[0].notes)
+    assert any("added fields to SKILL.md" in note for note in person.last.offers[0].notes)
     installer.update("pdf")
     text = (user_home / ".claude/skills/pdf/SKILL.md").read_text()
     assert text == skill_text("pdf")

@@ -16,7 +16,7 @@ from skill_repositories import skill_text
 
 from skillkit.install.exceptions import ConsentError, InstallError, NetworkError, SourceError, UnsafeTreeError
 from skillkit.install.installer import SkillInstaller
-from skillkit.install.proposal import Unattended
+from skillkit.install.proposal import PresetAnswers
 from skillkit.install.publishing import publish
 from skillkit.install.sources.site_index import SCHEMA, read_index
 from skillkit.install.sources.unpack import unpack
@@ -71,7 +71,7 @@ def test_an_archive_on_this_machine_and_one_with_a_digest(
     [skill] = SkillInstaller(home, consent=Person()).add(str(tmp_path / "pdf.tar.gz"))
     assert skill.files["run.sh"].executable
     server.files["/a.tgz"] = data
-    unattended = SkillInstaller(tmp_path / "two", consent=Unattended(yes=True))
+    unattended = SkillInstaller(tmp_path / "two", consent=PresetAnswers(yes=True))
     with pytest.raises(ConsentError):
         unattended.add(f"{server.url}/a.tgz")
     with pytest.raises(SourceError, match="digest"):

@@ -3,15 +3,14 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from installing import Person
-from program import clean_environment
+from program import clean_environment, run_here
 from skill_repositories import Repository, skill_text
 
-from skillkit.install.clients import Placing, all_clients, detected_clients, parse_clients
+from skillkit.install.clients import InstallTargets, all_clients, detected_clients, parse_clients
 from skillkit.install.doctor import diagnose
 from skillkit.install.exceptions import InstallError, NameConflictError
 from skillkit.install.installer import SkillInstaller
@@ -34,8 +33,8 @@ def user_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def placing(project: Path | None, *ids: str, copy: bool = False) -> Placing:
-    return Placing(tuple(all_clients()[name] for name in ids), project, copy)
+def placing(project: Path | None, *ids: str, copy: bool = False) -> InstallTargets:
+    return InstallTargets(tuple(all_clients()[name] for name in ids), project, copy)
 
 
 def body(path: Path) -> str:
@@ -177,7 +176,7 @@ def test_the_doctor_names_what_is_wrong_and_what_to_do(
             skill_text(f"long-{number}", description="words " * 170)
         )
     found = diagnose(installer, project)
-    [view] = [view for view in found.clients if view.client.id == "claude-code"]
+    [view] = [view for view in found.clients if view.id == "claude-code"]
     assert {"pdf", "long-0"} <= {skill.name for skill in view.skills}
     assert {problem.code for problem in found.problems} == {
         *("broken-link", "unreadable", "place-edited", "double", "folder-name", "budget"),
@@ -194,14 +193,7 @@ def test_the_commands_show_who_sees_what(
     environment = clean_environment(user_home, AGENT_HOME=str(home))
 
     def agent(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", "from skillkit.agent.cli import main; main()", *words],
-            cwd=project,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return run_here(*words, cwd=project, environment=environment)
 
     added = agent("skill", "add", repository.url, "--trusted", "--project", "--for", "claude-code,codex")
     assert added.returncode == 0, added.stderr
@@ -212,7 +204,7 @@ def test_the_commands_show_who_sees_what(
         (f"{project}/.agents/skills/pdf", "current"),
     }
     healthy = agent("doctor")
-    assert (healthy.returncode, "Nothing is wrong" in healthy.stdout) == (0, True), healthy.stdout
+    assert (healthy.returncode, "No problems found" in healthy.stdout) == (0, True), healthy.stdout
     (project / ".claude/skills/pdf").unlink()
     assert agent("doctor").returncode == 3
     assert agent("skill", "verify").returncode == 3

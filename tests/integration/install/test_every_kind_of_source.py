@@ -3,12 +3,11 @@
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from program import clean_environment
+from program import clean_environment, run_here
 from publishers import PUBLISHERS, Publisher
 from skill_repositories import skill_text
 
@@ -50,16 +49,10 @@ def publisher(kind: str, tmp_path: Path) -> Iterator[Publisher]:
 @pytest.fixture
 def agent(publisher: Publisher, tmp_path: Path) -> Agent:
     def run(*words: str, home: str = "home") -> "subprocess.CompletedProcess[str]":
-        (tmp_path / home / "project").mkdir(parents=True, exist_ok=True)
-        return subprocess.run(
-            [sys.executable, "-c", "from skillkit.agent.cli import main; main()", "skill", *words],
-            env=clean_environment(tmp_path / home, **publisher.environment),
-            cwd=tmp_path / home / "project",
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+        project = tmp_path / home / "project"
+        project.mkdir(parents=True, exist_ok=True)
+        environment = clean_environment(tmp_path / home, **publisher.environment)
+        return run_here("skill", *words, cwd=project, environment=environment)
 
     return run
 
@@ -96,7 +89,7 @@ def test_a_skill_is_remembered_compared_updated_rolled_back_verified_and_locked(
     lock = tmp_path / "home" / "project" / "skills-lock.json"
     if kind in NOT_PORTABLE:
         assert (locked.returncode, lock.exists()) == (1, False), "no other machine would find it"
-        assert "on no other machine" in locked.stderr
+        assert "from a local path cannot be locked" in locked.stderr
     else:
         assert locked.returncode == 0, locked.stderr
         own = json.loads(lock.read_text())["skills"]["pdf"]["skillkit"]

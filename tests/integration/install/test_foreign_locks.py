@@ -87,17 +87,17 @@ def test_an_entry_that_cannot_be_used_is_named_and_the_others_are_read(tmp_path:
     skills, left_out = parse_entries(read_lock(lock), tmp_path)
     assert [skill.name for skill in skills] == ["Notes", "pdf"]
     assert {left.path: left.reason for left in left_out} == {
-        "bare": "it has no computedHash",
-        "Spec Kit": "it cannot be the name of a skill",
-        "../up": "it cannot be the name of a skill",
-        "notes": "another skill of that name is in the lock",
+        "bare": "no computedHash",
+        "Spec Kit": "invalid skill name",
+        "../up": "invalid skill name",
+        "notes": "another skill with that name is in the lock",
     }
 
 
 def test_line_ends_of_windows_and_the_formula_of_registries_are_recognised() -> None:
     files = {"SKILL.md": b"a\nb\n", "pic.png": b"\0\n", "node_modules/x": b"?"}
     windows = {"SKILL.md": b"a\r\nb\r\n", "pic.png": b"\0\n"}
-    assert fitting_formula(files, computed_hash(windows)) == "with the line ends of Windows"
+    assert fitting_formula(files, computed_hash(windows)) == "with Windows line endings"
     lines = sorted(f"{path}:{hashlib.sha256(data).hexdigest()}" for path, data in list(files.items())[:2])
     registry = hashlib.sha256("\n".join(lines).encode()).hexdigest()
     assert fitting_formula(files, registry) == "by the formula of registries"
@@ -171,5 +171,5 @@ def test_a_manifest_of_apm_is_answered_with_the_commands_that_add_what_it_names(
 @pytest.mark.skipif(not FORMATS.is_dir(), reason="the collection of real locks is not beside the project")
 def test_every_entry_of_real_locks_has_a_source() -> None:
     for path in sorted(FORMATS.glob("*.json")):
-        for found in read_lock(path).foreign:
-            assert parse_foreign(found, path.parent).hash
+        for name, fields in read_lock(path).foreign.items():
+            assert parse_foreign(name, fields, path.parent).hash

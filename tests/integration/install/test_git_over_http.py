@@ -14,11 +14,10 @@ from git_http_server import GitServer
 from skill_repositories import Repository, skill_text
 
 from skillkit.install.exceptions import (
-    AuthenticationError,
+    AccessError,
     GitError,
     NetworkError,
     RefNotFoundError,
-    RepositoryNotFoundError,
 )
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.proposal import Proposal
@@ -94,7 +93,7 @@ def test_a_server_that_cannot_filter_or_hand_out_commits_is_used_in_full(
     assert seen[-1].offers[0].notes == (), "the history is known and is plain growth"
     rewritten = repository.commit({"SKILL.md": skill_text("old", body="Other.")}, fresh=True)
     installer(tmp_path, seen).update("old", ref=rewritten)
-    assert "does not have the installed commit" in seen[-1].offers[0].notes[0]
+    assert "no longer has the installed commit" in seen[-1].offers[0].notes[0]
 
 
 def test_a_dumb_server_of_plain_files_is_used_in_full(
@@ -167,7 +166,7 @@ def test_a_server_that_is_not_there_is_network_trouble(tmp_path: Path) -> None:
 
 
 def test_a_repository_that_is_not_there_is_said_so(server: GitServer, tmp_path: Path) -> None:
-    with pytest.raises(RepositoryNotFoundError, match=r"nothing\.git"):
+    with pytest.raises(AccessError, match=r"nothing\.git"):
         installer(tmp_path).add(f"{server.url}/nothing.git")
 
 
@@ -192,7 +191,7 @@ def test_a_private_repository_without_credentials_says_what_is_missing(
 ) -> None:
     repository.commit({"SKILL.md": skill_text("secret")})
     server.refuse = basic_authentication
-    with pytest.raises(AuthenticationError, match="requires authentication"):
+    with pytest.raises(AccessError, match="requires authentication"):
         installer(tmp_path).add(f"{server.url}/skills.git")
 
 
@@ -273,7 +272,7 @@ def test_no_program_is_started_to_ask_for_a_password(
         return True
 
     server.refuse = challenge
-    with pytest.raises(AuthenticationError):
+    with pytest.raises(AccessError):
         installer(tmp_path).add(f"{server.url}/skills.git")
     assert not mark.exists()
 

@@ -18,7 +18,7 @@ from skillkit.install.exceptions import (
     Remedy,
 )
 from skillkit.install.installer import SkillInstaller
-from skillkit.install.proposal import Proposal, Unattended
+from skillkit.install.proposal import PresetAnswers, Proposal
 from skillkit.install.registry import InstallRegistry
 
 # Local edits
@@ -185,7 +185,7 @@ def test_where_nobody_can_be_asked_trust_needs_the_digest(
     repository.commit({"SKILL.md": skill_text("pdf")})
     [skill] = installer.add(repository.url)
     installer.revoke("pdf")
-    unattended = SkillInstaller(home, consent=Unattended(yes=True))
+    unattended = SkillInstaller(home, consent=PresetAnswers(yes=True))
     with pytest.raises(ConsentError) as refusal:
         unattended.trust("pdf")
     assert refusal.value.remedy is Remedy.CONSENT_DIGEST
@@ -216,7 +216,7 @@ def test_sync_restores_exactly_what_was_locked_on_another_machine(
     lock = tmp_path / "skills-lock.json"
     locked_team(installer, repository, lock)
     repository.commit({"skills/a/SKILL.md": skill_text("a", "Newer."), "skills/b/SKILL.md": skill_text("b")})
-    other = SkillInstaller(tmp_path / "other", consent=Unattended(yes=True))
+    other = SkillInstaller(tmp_path / "other", consent=PresetAnswers(yes=True))
     assert [skill.digest for skill in other.sync(lock, frozen=True)] == [
         skill.digest for skill in installer.list()
     ]
@@ -247,7 +247,7 @@ def test_sync_is_all_or_nothing(installer: SkillInstaller, repository: Repositor
     broken = installer.list()[1].commit_sha or ""
     second = content.rindex(broken)
     lock.write_text(content[:second] + "0" * 40 + content[second + 40 :])
-    other = SkillInstaller(tmp_path / "other", consent=Unattended(trusted=True))
+    other = SkillInstaller(tmp_path / "other", consent=PresetAnswers(trusted=True))
     with pytest.raises(InstallError):
         other.sync(lock)
     assert other.list() == []
@@ -262,7 +262,7 @@ def test_a_commit_that_does_not_hold_what_was_locked_is_refused(
         {"skills/a/SKILL.md": skill_text("a", "Evil."), "skills/b/SKILL.md": skill_text("b")}
     )
     lock.write_text(lock.read_text().replace(installer.list()[0].commit_sha or "", evil))
-    other = SkillInstaller(tmp_path / "other", consent=Unattended(trusted=True))
+    other = SkillInstaller(tmp_path / "other", consent=PresetAnswers(trusted=True))
     with pytest.raises(DriftError, match=r"changed: SKILL\.md"):
         other.sync(lock)
     assert other.list() == []
@@ -275,7 +275,7 @@ def test_a_lock_whose_files_do_not_add_up_is_refused(
     locked_team(installer, repository, lock)
     file = installer.list()[0].files["SKILL.md"].sha256
     lock.write_text(lock.read_text().replace(file, "0" * 64))
-    with pytest.raises(LockFileError, match="add up"):
+    with pytest.raises(LockFileError, match="do not match its digest"):
         installer.sync(lock)
 
 

@@ -70,5 +70,4 @@ def test_processes_that_install_at_once_lose_nothing(count: int, tmp_path: Path)
 
 def test_a_skill_that_another_process_removed_is_in_no_place(tmp_path: Path) -> None:
     registry = InstallRegistry(tmp_path / "home")
-    assert registry.check_places(registry.load(), "gone") == ()
-    registry.mend_places("gone")
+    assert registry.placement.checks(registry.load(), "gone") == ()

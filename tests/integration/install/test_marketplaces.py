@@ -90,7 +90,7 @@ def test_a_plugin_is_remembered_compared_updated_and_locked(
 def test_what_is_no_marketplace_or_has_no_such_plugin_says_so(
     installer: SkillInstaller, market: Repository, elsewhere: Repository
 ) -> None:
-    with pytest.raises(SourceError, match="is no marketplace"):
+    with pytest.raises(SourceError, match="is not a marketplace"):
         installer.add(f"marketplace:{elsewhere.url}")
     with pytest.raises(SourceError, match=r"no plugin 'nothing'\. It has: office, near"):
         installer.add(f"nothing@marketplace:{market.url}")

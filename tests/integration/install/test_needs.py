@@ -104,7 +104,7 @@ def test_an_unmet_need_keeps_a_skill_out_of_use_and_says_why(
     manager.discover()
     refusal = manager.refusal(manager.get_skill("test-first"))
     assert refusal is not None
-    assert "the skill 'run-tests', which is not here" in refusal.reason
+    assert "the skill 'run-tests', which was not found" in refusal.reason
     installer.add(siblings.url, skills=["run-tests"])
     manager.refresh()
     assert manager.refusal(manager.get_skill("test-first")) is None

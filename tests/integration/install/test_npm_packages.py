@@ -12,7 +12,7 @@ from skill_repositories import skill_text
 from skillkit.install.exceptions import NetworkError, SourceError
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.sources.kinds import parse_source
-from skillkit.install.sources.npm import NpmSource
+from skillkit.install.sources.package import NpmSource
 
 
 @pytest.fixture

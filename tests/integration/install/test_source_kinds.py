@@ -108,7 +108,7 @@ def test_a_package_brings_a_kind_of_source_of_its_own(tmp_path: Path) -> None:
     assert agent(home, without, "verify").returncode == 0
     failed = agent(home, without, "update", "hello")
     assert failed.returncode != 0
-    assert "no kind of source 'tiny' here" in failed.stderr
+    assert "Unknown kind of source 'tiny'" in failed.stderr
     assert json.loads((home / "skills" / "registry.json").read_text())["skills"]["hello"] == record
 
 

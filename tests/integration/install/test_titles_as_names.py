@@ -48,7 +48,7 @@ def test_it_is_updated_verified_removed_and_brought_back_by_either_name(
     assert [item.outdated for item in added.outdated([name])] == [True]
     updated = added.update(name)
     assert (updated.name, updated.revision, updated.mended_from) == (PLAIN, newest, TITLE)
-    assert not any("calls itself" in note for note in person.last.offers[0].notes)
+    assert not any("declare" in note for note in person.last.offers[0].notes)
     assert [check.intact for check in added.verify([name])] == [True]
     assert added.rollback(name).name == PLAIN
     assert added.remove(name).name == PLAIN

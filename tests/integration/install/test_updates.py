@@ -12,7 +12,7 @@ from skillkit.install.exceptions import (
     InstallError,
 )
 from skillkit.install.installer import SkillInstaller
-from skillkit.install.proposal import Unattended
+from skillkit.install.proposal import PresetAnswers
 
 # Updating
 
@@ -77,7 +77,7 @@ def test_a_declined_update_changes_nothing(
         ("---\nname: [pdf\ndescription: Broken.\n---\n", "The skill cannot be installed: .*line"),
         ("# No header at all\n", "The skill cannot be installed"),
         (f"{HEADER}min_agent_base_version: 99.0.0\n---\n", "needs version 99.0.0 or newer"),
-        (f"{HEADER}max_agent_base_version: 0.0.1\n---\n", "made for versions up to 0.0.1"),
+        (f"{HEADER}max_agent_base_version: 0.0.1\n---\n", "supports versions up to 0.0.1"),
     ],
 )
 def test_an_update_that_this_version_cannot_load_is_an_error_and_the_old_state_stays(
@@ -174,7 +174,7 @@ def test_a_skill_that_calls_itself_otherwise_now_keeps_its_place(
     installer.add(repository.url)
     repository.commit({"SKILL.md": skill_text("bank-login")})
     assert installer.update("pdf").name == "pdf"
-    assert any("calls itself 'bank-login' now" in note for note in person.last.offers[0].notes)
+    assert any("declared name is now 'bank-login'" in note for note in person.last.offers[0].notes)
 
 
 def test_a_commit_that_no_branch_or_tag_holds_is_said_and_not_vouched_for_by_yes(
@@ -185,7 +185,7 @@ def test_a_commit_that_no_branch_or_tag_holds_is_said_and_not_vouched_for_by_yes
     theirs = repository.commit(
         {"SKILL.md": skill_text("pdf", body="Theirs.")}, ref="refs/pull/9/head", fresh=True
     )
-    unattended = SkillInstaller(home, consent=Unattended(yes=True))
+    unattended = SkillInstaller(home, consent=PresetAnswers(yes=True))
     with pytest.raises(ConsentError):
         unattended.add(repository.url, ref=theirs)
     installer.add(repository.url, ref=theirs, name="fork")

@@ -142,5 +142,5 @@ def test_only_the_folders_that_are_named_are_searched(write_skill, tmp_path: Pat
     assert SkillTools("first").instructions().count("- of-") == 1
     with pytest.raises(ConfigurationError, match="only='nowhere'"):
         SkillManager(only="nowhere")
-    with pytest.raises(ConfigurationError, match="takes the place"):
+    with pytest.raises(ConfigurationError, match="cannot be combined"):
         SkillManager(only="first", plugin_dirs=["second"])

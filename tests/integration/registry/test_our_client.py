@@ -1,13 +1,15 @@
 """`agent skill publish`, `add`, `outdated` and `update` against a registry that really serves."""
 
 import json
+import re
 from pathlib import Path
 
+import httpx
 import pytest
-from registering import skill_files
+from registering import packed, skill_files
 from registry_server import agent, serving
 
-from skillkit.install.sources.registry_token import token_name
+from skillkit.install.sources.download import token_name
 
 pytestmark = pytest.mark.slow
 
@@ -31,6 +33,7 @@ def test_publish_hold_approve_add_outdated_and_update(tmp_path: Path) -> None:
         held = agent(home, "skill", "publish", str(folder), "--to", place)
         assert "acme/pdf-forms@1.0.0 is held." in held.stdout, held.stderr
         assert "the first version of acme" in held.stdout
+        assert "agent registry review approve acme/pdf-forms@1.0.0" in held.stderr
         done = server.agent("registry", "review", "approve", "acme/pdf-forms@1.0.0")
         assert "is published" in done.stdout, done.stderr
         added = agent(home, "skill", "add", f"{place}/pdf-forms", "--yes", "--trusted")
@@ -39,6 +42,8 @@ def test_publish_hold_approve_add_outdated_and_update(tmp_path: Path) -> None:
         write(folder, skill_files("pdf-forms", "two"))
         published = agent(home, "skill", "publish", str(folder), "--to", place, "--json")
         assert json.loads(published.stdout)["state"] == "published", published.stdout
+        again = agent(home, "skill", "publish", str(folder), "--to", place, "--version", "1.0.1")
+        assert again.stderr.endswith(f"To install it:\nagent skill add {place}/pdf-forms\n"), again.stderr
         conflict = agent(home, "skill", "publish", str(folder), "--to", place, "--version", "1.0.0")
         assert "Version 1.0.0 already exists" in conflict.stderr
         outdated = json.loads(agent(home, "skill", "outdated", "--json").stdout)["skills"][0]
@@ -47,3 +52,35 @@ def test_publish_hold_approve_add_outdated_and_update(tmp_path: Path) -> None:
         assert "two" in (home / ".agent" / "skills" / "pdf-forms" / "SKILL.md").read_text()
         stranger = agent(tmp_path / "stranger", "skill", "add", f"{place}/pdf-forms", "--yes", "--trusted")
         assert stranger.returncode != 0
+
+
+def test_the_operator_reads_names_and_numbers(tmp_path: Path) -> None:
+    with serving(tmp_path / "server") as server:
+        assert server.agent("registry", "review", "list").stderr == "Nothing is waiting for review.\n"
+        assert re.search(r"^Versions +0$", server.agent("registry", "status").stdout, re.MULTILINE)
+        missing = server.agent("registry", "yank", "acme/nothing@1.0.0")
+        assert "acme/nothing@1.0.0 not found in " in missing.stderr
+        assert "No token 7. All tokens: agent registry token list" in (
+            server.agent("registry", "token", "revoke", "7").stderr
+        )
+
+
+def test_skills_are_added_by_a_range_of_apm_and_from_mcp(tmp_path: Path) -> None:
+    home = tmp_path / "user"
+    with serving(tmp_path / "server", "--hold", "none") as server:
+        headers = {"authorization": f"Bearer {server.token('ada', '--owner', 'acme', '--scope', 'publish')}"}
+        address = f"{server.base}/api/skillkit/v1/acme"
+        for version in ("1.0.0", "1.1.0", "2.0.0"):
+            body = packed(skill_files("pdf-forms", f"text of {version}"))
+            sent = httpx.post(f"{address}?version={version}", content=body, headers=headers)
+            assert sent.status_code == 201, sent.text
+        httpx.post(address, content=packed(skill_files("notes")), headers=headers).raise_for_status()
+        ranged = f"apm:acme/pdf-forms@^1.0.0#{server.base}/apm"
+        added = agent(home, "skill", "add", ranged, "--yes", "--trusted")
+        assert added.returncode == 0, added.stderr
+        assert "text of 1.1.0" in (home / ".agent" / "skills" / "pdf-forms" / "SKILL.md").read_text()
+        assert agent(home, "skill", "outdated").returncode == 0
+        by_mcp = agent(
+            home, "skill", "add", f"mcp:{server.base}/mcp/acme", "-s", "notes", "--yes", "--trusted"
+        )
+        assert (home / ".agent" / "skills" / "notes" / "SKILL.md").exists(), by_mcp.stderr

@@ -214,3 +214,17 @@ def test_clawhub_logs_in_publishes_installs_updates_and_withdraws(
 def _installed(project: Path, word: str) -> str:
     texts = [path.read_text() for path in project.rglob("SKILL.md")]
     return next((text for text in texts if word in text), "")
+
+
+def test_clawhub_waits_and_installs_when_it_was_asked_to_come_later(
+    programs: Path, client: Client, tmp_path: Path
+) -> None:
+    with serving(tmp_path / "limited", "--hold", "none", "--reads", "20") as limited:
+        publish(limited, "acme", skill_files("pdf-forms", "one"), "1.0.0")
+        address = f"{limited.base}/api/v1/search?q=pdf"
+        with httpx.Client() as reader:
+            refused = next(answer for answer in iter(lambda: reader.get(address), None) if answer.is_error)
+        assert (refused.status_code, refused.headers["retry-after"].isdecimal()) == (429, True)
+        places = {"CLAWHUB_SITE": "", "CLAWHUB_REGISTRY": limited.base}
+        done = client("clawhub", "install", "@acme/pdf-forms", "--no-input", **places)
+        assert list((tmp_path / "project").rglob("SKILL.md")), done.stdout + done.stderr

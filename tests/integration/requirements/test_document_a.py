@@ -130,7 +130,7 @@ def test_info_shows_what_is_wrong_with_an_invalid_skill(tmp_path: Path, run_agen
     shown = run_agent("skill", "info", "no-name")
     assert shown.returncode == 0
     assert "is invalid" in shown.stderr
-    assert "There is no name" in shown.stderr
+    assert "missing-name" in shown.stderr
     assert "no-name" not in run_agent("skill", "list").stdout.partition("Load failed")[0]
 
 

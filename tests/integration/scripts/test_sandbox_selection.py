@@ -161,7 +161,7 @@ def test_a_hole_for_unix_sockets_fails_the_self_test(monkeypatch):
 def test_a_machine_without_the_means_says_which(backend, monkeypatch, tmp_path):
     monkeypatch.setattr("skillkit.scripts.sandbox.seccomp.supported", lambda: False)
     monkeypatch.setattr("skillkit.scripts.sandbox.bubblewrap._program", lambda name: "/usr/bin/" + name)
-    assert backend.missing() == "there is no seccomp filter for this kind of machine"
+    assert backend.missing() == "no seccomp filter is available for this architecture"
 
 
 def test_no_bubblewrap_and_an_old_kernel_are_said(monkeypatch, tmp_path):

@@ -172,7 +172,7 @@ def test_other_sources_are_refused_unless_the_user_allowed_them(fresh, index, de
 @pytest.mark.parametrize(
     ("block", "said"),
     [
-        ("# requires-python = '>=4'", "requires Python >=4, which is not here"),
+        ("# requires-python = '>=4'", "requires Python >=4; no matching interpreter found"),
         ("# dependencies = [", "not valid TOML"),
         ("# dependencies = ['a b']", "not a dependency"),
     ],

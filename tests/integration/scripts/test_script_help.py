@@ -40,11 +40,11 @@ def test_an_answer_from_text_is_asked_again_once_the_cause_is_gone(workshop):
     assert tools.script_help("demo", "count") is not first
 
 
-def test_usage_told_by_a_script_that_does_not_end_is_help(workshop):
-    from skillkit.scripts import Limits
-
+def test_usage_told_by_a_script_that_does_not_end_is_help(workshop, time_is_up):
     workshop.skill(tell_sh="echo 'usage: tell FILE'\nsleep 60\n")
-    answer = workshop.tools(limits=Limits(timeout=1)).script_help("demo", "tell")
+    tools = workshop.tools()
+    time_is_up()
+    answer = tools.script_help("demo", "tell")
     assert answer["result"]["help_text"] == "usage: tell FILE"
     assert "did not end by itself" in answer["message"]
 
@@ -90,7 +90,7 @@ def test_what_is_written_is_the_comment_the_argument_lines_and_the_mentions(
 
 
 def test_a_long_text_is_cut():
-    found = written_help("tell.py", "# x\n" + "a = argv\n" * 50_000, "`tell.py x`\n" * 20_000)
+    found = written_help("tell.py", "# x\n" + "a = argv\n" * 5_000, "`tell.py x`\n" * 2_000)
     assert len(found.text) <= 8000
 
 

@@ -307,12 +307,13 @@ def test_json_that_no_encoder_accepts_later_is_made_encodable(workshop):
     json.dumps(answer, ensure_ascii=False).encode()
 
 
-def test_a_timeout_says_how_long_and_what_was_last_on_stderr(workshop, backend):
+def test_a_timeout_says_how_long_and_what_was_last_on_stderr(workshop, backend, time_is_up):
     workshop.skill(slow_sh="trap '' TERM\necho last words >&2\nsleep 600")
-    tools = workshop.tools(Grants(unsandboxed=True), sandbox=backend, limits=Limits(timeout=2.5))
+    tools = workshop.tools(Grants(unsandboxed=True), sandbox=backend, limits=Limits(timeout=62.5))
+    time_is_up()
     answer = tools.script_run("demo", "slow")
     assert answer["error"] == "timeout"
-    assert answer["message"] == "Script timed out after 2.5s\nstderr: last words"
+    assert answer["message"] == "Script timed out after 62.5s\nstderr: last words"
     assert answer["meta"]["exit_code"] is None
 
 
@@ -411,7 +412,7 @@ def test_help_on_stderr_counts_when_stdout_is_empty(workshop):
         ("__import__('scripts.lib')", "meant to be run as a module of the skill"),
         (
             "raise SystemExit(\"ImportError: cannot import name 'old' from 'mcp.a' (/site-packages)\")",
-            "The release of 'mcp' that was installed has no 'old'",
+            "The installed release of 'mcp' has no 'old'",
         ),
     ],
 )

@@ -342,7 +342,7 @@ def test_a_toolset_that_cannot_list_its_tools_takes_nobody_with_it(caplog):
 
     loaded = [LoadedToolset("x", Broken()), LoadedToolset("y", Odd())]
     assert [tool.name for tool in collect_tools(loaded)] == ["fine"]
-    assert "cannot say which tools" in caplog.text
+    assert "Cannot list the tools" in caplog.text
 
 
 def test_a_link_in_a_package_is_not_followed(write, load, tmp_path):

@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 from agent_framework import Message
 
-from skillkit.agent.local.demonstration import DEMONSTRATION
 from skillkit.agent.local.engine import is_looping, threads
 from skillkit.agent.local.examples import Example
-from skillkit.agent.local.grounding import missing_value
-from skillkit.agent.local.prompt import call_prompt, plain_prompt
-from skillkit.agent.local.reply import Call, ToolSpec, parse, reply_schema
+from skillkit.agent.local.prompt import DEMONSTRATION, call_prompt, plain_prompt
+from skillkit.agent.local.reply import Call, ToolSpec, missing_value, parse, reply_schema
 from skillkit.agent.local.results import answer_from_result
 from skillkit.agent.local.states import KEEP, PromptStates, shared_beginning
 from skillkit.disclosure.tool_result import ToolResult

@@ -169,7 +169,7 @@ def test_a_skill_that_needs_a_server_is_offered_where_the_program_has_it(
     for missing in {"codex", "needy"} - set(names):
         refusal = manager.refusal(manager.get_skill(missing))
         assert refusal is not None
-        assert "which this program does not have" in refusal.reason
+        assert "which this program does not offer" in refusal.reason
 
 
 def test_a_tenant_does_not_learn_why_a_skill_of_others_is_refused(manager: SkillManager) -> None:

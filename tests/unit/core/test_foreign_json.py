@@ -103,5 +103,5 @@ def test_a_lock_of_many_entries_that_says_one_twice_is_refused_at_once(tmp_path:
     """Counting every key against every other one would take hours."""
     entries = ",".join(f'"{number}":1' for number in range(300_000))
     (tmp_path / "skills-lock.json").write_text(f'{{"version": 1, "skills": {{"0": 2, {entries}}}}}')
-    with pytest.raises(LockFileError, match="it says 0 twice"):
+    with pytest.raises(LockFileError, match="duplicate keys: 0"):
         read_lock(tmp_path / "skills-lock.json")

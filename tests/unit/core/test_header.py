@@ -105,6 +105,7 @@ LINES = st.one_of(
     st.builds("{}: {}".format, FIRST, VALUES),
     st.builds("{}:{}".format, FIRST, VALUES),
     st.builds("{}:".format, FIRST),
+    st.builds("{}{}".format, st.sampled_from([" ", "  "]), VALUES),
     st.builds("{}- {}".format, st.sampled_from(["", " ", "  ", "    "]), VALUES),
     st.builds("{}{}: {}".format, st.sampled_from([" ", "  ", "    "]), FIRST, VALUES),
     st.sampled_from(
@@ -123,6 +124,7 @@ HEADERS = st.builds(lambda lines, line_break: line_break.join(lines), st.lists(L
 @example("metadata:\n  version: 1.0\n  tags: [a, b]\n")
 @example("name:\n- a\n- b\nother:\n    - 1\n    - 2\n")
 @example("k" * 2000 + ": value")
+@example("name: a\ndescription: one\n  two #\n   3\nversion: 1\n 2\nother: ~\n  ~")
 @example("other: 'a\\b'")
 def test_the_plain_reader_agrees_with_yaml_on_all_it_accepts(text: str) -> None:
     simple = load_simple(text, 2, KNOWN)
@@ -132,18 +134,18 @@ def test_the_plain_reader_agrees_with_yaml_on_all_it_accepts(text: str) -> None:
 
 def test_the_plain_reader_accepts_what_most_headers_are_made_of() -> None:
     text = (
-        "name: pdf\ndescription: Use it, often (really).\nversion: 1.20\nother: 12\nlist: [a, b]\n"
+        "name: pdf\ndescription: Use it,\n  often (really).\nversion: 1.20\nother: 12\nlist: [a, b]\n"
         "# comment\nmetadata:\n  author: Jane\ntriggers:\n  - 'one'\n  - \"two\"\nempty:\n"
     )
     assert load_simple(text, 2, KNOWN) == [
         Field("name", "pdf", 2, False),
         Field("description", "Use it, often (really).", 3, False),
-        Field("version", "1.20", 4, False),
-        Field("other", 12, 5, False),
-        Field("list", ["a", "b"], 6, False),
-        Field("metadata", {"author": "Jane"}, 8, False),
-        Field("triggers", ["one", "two"], 10, False),
-        Field("empty", None, 13, False),
+        Field("version", "1.20", 5, False),
+        Field("other", 12, 6, False),
+        Field("list", ["a", "b"], 7, False),
+        Field("metadata", {"author": "Jane"}, 9, False),
+        Field("triggers", ["one", "two"], 11, False),
+        Field("empty", None, 14, False),
     ]
 
 

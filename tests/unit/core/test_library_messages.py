@@ -8,8 +8,8 @@ from pathlib import Path
 import skillkit
 
 PACKAGE = Path(skillkit.__file__).parent
-PROGRAMS = ("agent", "bundled", "fleet", "registry")
-"""A fleet and a registry are run by the program alone."""
+PROGRAMS = ("agent", "bundled", "fleet", "inspector", "registry")
+"""A fleet, the inspector and a registry are run by the program alone."""
 FAMILIES = "skill|config|doctor|inspect|journal|memory|model|serve|session"
 COMMAND = re.compile(rf"(?<![\w-])--[a-z]{{2,}}|`agent\b|\bagent (?:-|(?:{FAMILIES})\b)")
 ALLOWED = {
@@ -18,6 +18,7 @@ ALLOWED = {
     "evaluation/static/checks.py": "--help of the script that is tested",
     "evaluation/static/script_sources.py": "--help of the script that is tested",
     "evaluation/behaviour/graders.py": "where there is no judge, the report names the option that brings one",
+    "toolsets/script_functions.py": "--json of the script that is written",
     "install/enabled.py": "AGENT_SKILLS and the selection are the program's; document 004 words the hints",
     "install/selection.py": "the one place that names the command which makes a skill active",
     "install/closure.py": "the line of the card that says how to add a skill along",

@@ -307,7 +307,7 @@ def test_a_yaml_error_has_line_and_column_of_the_file(path: Path) -> None:
 
 def test_a_diagnostic_reads_like_a_compiler_message(path: Path) -> None:
     [found] = parsed(path, MINIMAL + "\ntags: x").diagnostics
-    assert str(found) == f"{path}:4: info: Field 'tags' is not known and kept in `extra` [unknown-field]"
+    assert str(found) == f"{path}:4: info: Field 'tags' is unknown and kept in `extra` [unknown-field]"
 
 
 @pytest.mark.parametrize("style", ["|", ">", "|-", ">-", ""])

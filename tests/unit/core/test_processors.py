@@ -14,7 +14,7 @@ from skillkit.core.processors import (
     ArgumentSubstitutionProcessor,
     BaseDirectoryProcessor,
     CompositeProcessor,
-    Surroundings,
+    RenderContext,
     normalize_arguments,
     render,
     substitute,
@@ -131,7 +131,7 @@ def test_normalized_arguments(text: str | None, normal: str) -> None:
     assert normalize_arguments(text) == normal
 
 
-AROUND = Surroundings(("file", "month"), "/skills/pdf", "/project", "/plugin", "/data", "s-1")
+AROUND = RenderContext(("file", "month"), "/skills/pdf", "/project", "/plugin", "/data", "s-1")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Data classes are values: what reads, writes, connects or starts something is another kind of class."""
+"""Frozen data classes are values: what reads, writes, connects or starts something is not one."""
 
 import ast
 import re
@@ -23,7 +23,7 @@ def _methods() -> Iterator[tuple[str, ast.AST]]:
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef) and any(
-                "dataclass" in ast.unparse(each) for each in node.decorator_list
+                "frozen=True" in ast.unparse(each) for each in node.decorator_list
             ):
                 for method in node.body:
                     if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -32,7 +32,7 @@ def _methods() -> Iterator[tuple[str, ast.AST]]:
                             yield name, method
 
 
-def test_no_method_of_a_data_class_does_io() -> None:
+def test_no_method_of_a_frozen_data_class_does_io() -> None:
     found = [
         f"{name} calls {ast.unparse(call.func)}"
         for name, method in _methods()

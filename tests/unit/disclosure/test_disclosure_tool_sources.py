@@ -81,12 +81,6 @@ async def test_a_tool_that_is_hidden_cannot_be_called():
     assert find_tool(source, "run", SESSION) is None
 
 
-def test_choices_are_narrowed_and_the_tool_stays_as_it_was():
-    narrow = READ.with_choices(text=["a", "b"])
-    assert narrow.choices("text") == ("a", "b")
-    assert READ.choices("text") == ()
-
-
 async def test_a_source_that_fails_costs_the_others_nothing(caplog):
     class Failing:
         def tools(self, session):

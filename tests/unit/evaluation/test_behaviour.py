@@ -135,7 +135,7 @@ def test_a_program_that_was_at_work_when_the_test_was_killed_is_asked_again_only
 
     for _ in range(2):
         outcome, message = resumed()
-        assert (outcome, "nobody said to ask again" in message) == ("error", True), message
+        assert (outcome, "not repeated unless asked" in message) == ("error", True), message
         assert log.read_text() == "x\n"
     outcome, message = resumed("--ask-again")
     assert (outcome, log.read_text()) == ("failed", "x\nx\n"), message

@@ -35,6 +35,24 @@ def test_each_case_is_a_test_with_its_name_and_its_reason(folder, tmp_path):
     assert "1 failed, 19 passed" in answer.stdout
 
 
+def test_cases_of_skills_are_marked_and_left_out_by_the_mark(folder, tmp_path):
+    (tmp_path / "test_mine.py").write_text("def test_mine(): pass\n")
+    answer = run_pytest(folder, tmp_path, "--skills-no-run", "-m", "not skill", "--strict-markers")
+    assert answer.returncode == 0, answer.stdout
+    assert "1 passed, 20 deselected" in answer.stdout
+
+
+def test_the_fixture_gives_a_tester_to_tests_of_ones_own(folder, tmp_path):
+    (tmp_path / "test_mine.py").write_text(
+        "from pathlib import Path\n\n"
+        "def test_requests_find_their_skill(skill_tester):\n"
+        f"    report = skill_tester(Path({str(folder)!r})).run_routing()\n"
+        "    assert report.pass_rate == 1.0\n"
+    )
+    answer = run_pytest(folder, tmp_path, "-m", "not skill")
+    assert answer.returncode == 0, answer.stdout
+
+
 def test_what_the_skill_accepts_does_not_fail(folder, tmp_path):
     entry = {"id": "files-exist", "contains": "gone.md", "reason": "it is generated"}
     (folder / "sales/evals/accepted.json").write_text(json.dumps([entry]))

@@ -9,6 +9,7 @@ import pytest
 
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.evaluation import CaseOutcome, Problem, Report, Result, Tier, compare
+from skillkit.evaluation.rendering import rendered
 from skillkit.evaluation.rendering.annotations import github_annotations
 from skillkit.evaluation.rendering.html import html_page
 from skillkit.evaluation.rendering.junit import junit_xml
@@ -44,7 +45,7 @@ def test_what_two_tiers_could_not_read_is_said_once():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"), [({"version": 9}, "version 9"), ({"format": "x"}, "no report")]
+    ("change", "message"), [({"version": 9}, "version 9"), ({"format": "x"}, "Not a report")]
 )
 def test_a_report_of_another_kind_is_refused(change, message):
     with pytest.raises(ConfigurationError, match=message):
@@ -87,6 +88,23 @@ def test_annotations_point_into_the_repository():
         "::error file=csv/SKILL.md,line=3,title=csv routing b::p",
         "::warning file=csv/SKILL.md,title=csv routing d::w",
     ]
+
+
+def test_sarif_names_rule_level_and_place(tmp_path):
+    problem = Problem("is wrong", "SKILL.md", 3)
+    results = (
+        Result(Tier.STATIC, "pdf", "files-exist", CaseOutcome.FAILED, problems=(problem,)),
+        Result(Tier.ROUTING, "pdf", "1", CaseOutcome.PASSED),
+    )
+    report = Report(results, (SkillUnderTest("pdf", str(tmp_path / "skills/pdf")),), tool="skillkit 1.2")
+    log = json.loads(rendered(report, "sarif", tmp_path))
+    [run] = log["runs"]
+    assert (log["version"], run["tool"]["driver"]["version"]) == ("2.1.0", "1.2")
+    [found] = run["results"]
+    place = found["locations"][0]["physicalLocation"]
+    assert (found["ruleId"], found["level"]) == ("static/files-exist", "error")
+    assert place["artifactLocation"]["uri"] == "skills/pdf/SKILL.md"
+    assert place["region"] == {"startLine": 3}
 
 
 def test_the_page_counts_tokens_in_tokens_where_a_program_reports_none():

@@ -246,7 +246,7 @@ def test_commas_in_allowed_tools_are_a_warning_that_says_they_are_read(tester, s
     changed(sound / "SKILL.md", "name: sales", "allowed-tools: Read, Grep\nname: sales")
     (problem,) = failures(tester)["specification"]
     assert problem.warning
-    assert "it is read here, other clients may not read it" in problem.message
+    assert "it is accepted here, other clients may reject it" in problem.message
 
 
 def test_what_an_author_accepts_is_a_warning_with_the_reason_and_stale_entries_are_told(tester, sound):

@@ -98,10 +98,10 @@ def test_a_policy_is_read_and_what_is_wrong_in_it_is_named(tmp_path):
     for wrong, said in (
         ({"default": {"wait": 1}}, "unknown field 'wait'"),
         ({"tenant": {}}, "unknown field 'tenant'"),
-        ({"default": {"weight": 0}}, "'weight' is a number above 0"),
-        ({"tenants": {"a": {"waiting": None}}}, "'waiting' is a number above 0"),
+        ({"default": {"weight": 0}}, "'weight' must be a number above 0"),
+        ({"tenants": {"a": {"waiting": None}}}, "'waiting' must be a number above 0"),
         ({"dispatchers": 2}, "unknown field 'dispatchers'"),
-        ([], "is wrong"),
+        ([], "is invalid"),
     ):
         path.write_text(json.dumps(wrong))
         with pytest.raises(ConfigurationError, match=said):

@@ -23,6 +23,7 @@ from skillkit.fleet.packing import pack_request, pack_tree
 from skillkit.fleet.remote import RemoteRunner
 from skillkit.fleet.sealing import Label
 from skillkit.scripts import Outcome, ScriptRequest
+from skillkit.scripts.network.addresses import OFF_LIMITS
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 killed = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -74,13 +75,6 @@ def test_a_run_through_the_gateway_is_a_run_here(fleet):
     result = runner_of(fleet).run(request)
     assert (result.outcome, result.exit_code) == (Outcome.EXITED, 3), result
     assert (result.stdout.data, result.stderr.data, result.backend) == (b"out\n", b"err", "bwrap")
-
-
-def test_output_is_followed_while_the_script_runs(fleet):
-    lines = []
-    runner = runner_of(fleet, follow=lambda request, line: lines.append(line))
-    assert runner.run(request_for(fleet, "print('one'); print('two')")).outcome is Outcome.EXITED
-    assert lines == ["one", "two"]
 
 
 async def test_cancelling_kills_the_script(fleet):
@@ -176,7 +170,13 @@ def test_a_lost_machine_is_named_and_its_script_is_not_started_again(fleet):
     assert (result.outcome, "the script may have run" in result.message) == (Outcome.LOST, True), result
     assert os.uname().nodename in result.message
     assert starts(fleet, request) == 1
-    for run in list(worker._runs):
+    shown = lambda: fleet_status(fleet.url, fleet.keys_path)["machines"][0]  # noqa: E731
+    wait_until(lambda: shown()["state"] == "missing")
+    assert shown()["host"] == os.uname().nodename
+    assert "systemctl restart" in shown()["remedy"]
+    assert drain_machine(fleet.url, shown()["host"], 5, fleet.keys_path) == [name]
+    assert fleet_status(fleet.url, fleet.keys_path)["machines"] == []
+    for run in list(worker._running):
         fleet.do(worker.cancel(run))
 
 
@@ -199,7 +199,8 @@ def test_what_is_safe_to_retry_is_tried_again(fleet):
         fleet.loop.call_soon_threadsafe(fleet.engine.lose, name)
         result = future.result(60)
         assert result.stdout.data == b"second time\n", result
-    for run in list(worker._runs):
+    wait_until(lambda: len(fleet_status(fleet.url, fleet.keys_path)["machines"]) == 1)  # none is missing
+    for run in list(worker._running):
         fleet.do(worker.cancel(run))
 
 
@@ -212,7 +213,7 @@ class FailsFast:
     def __getattr__(self, name):
         return getattr(self._worker, name)
 
-    async def run(self, ticket, sealed):
+    async def run(self, sealed):
         return "unfit", "No space left on device"
 
 
@@ -272,7 +273,7 @@ def test_a_drained_machine_gets_nothing_more(fleet):
     )
     with ThreadPoolExecutor(1) as pool:
         drained = pool.submit(drain_machine, fleet.url, name, 60, fleet.keys_path)
-        wait_until(lambda: fleet.do(fleet.engine.machines[name].ended()))
+        wait_until(fleet.engine.machines[name].ended)
         fleet.loop.call_soon_threadsafe(fleet.engine.lose, name)
         assert drained.result(60) == [name]
     before = fleet.engine.calls.count((name, "run"))
@@ -312,8 +313,51 @@ def test_one_program_serves_several_tenants_with_a_key_for_each(fleet):
         with asking_for(Requester(tenant=name)):
             assert runner.run(request_for(fleet)).outcome is Outcome.EXITED
     with asking_for(Requester(tenant="c")):
-        assert "No key of tenant 'c'" in runner.run(request_for(fleet)).message
+        assert "no key of tenant 'c'" in runner.run(request_for(fleet)).message
     assert set(fleet_status(fleet.url, fleet.keys_path)["tenants"]) == {"a", "b"}
+
+
+def test_a_tree_that_was_forgotten_is_uploaded_again(fleet, monkeypatch):
+    monkeypatch.setattr("skillkit.fleet.gateway.MAX_TREES", 1)
+    requests = [request_for(fleet) for _ in range(3)]
+    runner = runner_of(fleet)
+    assert {runner.run(request).outcome for request in requests} == {Outcome.EXITED}
+    assert len(fleet.gateway._trees) == 1
+    (name,) = fleet.engine.machines
+    fleet.add_worker("second")
+    fleet.loop.call_soon_threadsafe(fleet.engine.lose, name)
+    assert {runner.run(request).outcome for request in requests} == {Outcome.EXITED}
+
+
+def test_what_no_machine_can_answer_is_answered(fleet):
+    (name,) = fleet.engine.machines
+
+    class Liar(FailsFast):
+        async def run(self, sealed):
+            return "no pair, but three words".split()
+
+    fleet.engine.machines[name] = Liar(fleet.engine.machines[name])
+    result = runner_of(fleet).run(request_for(fleet))
+    assert (result.outcome, "may have run" in result.message) == (Outcome.LOST, True)
+
+
+def test_a_host_that_is_granted_by_name_is_refused_where_it_is_the_cluster(fleet):
+    source = f"""
+        import socket
+        with socket.create_connection(("localhost", {fleet.port}), 5) as connection:
+            connection.sendall(b"GET /healthz HTTP/1.0\\r\\n\\r\\n")
+            print(len(connection.recv(1)))
+        """
+    request = request_for(fleet, source, private_hosts=(f"localhost:{fleet.port}",))
+    assert runner_of(fleet).run(request).stdout.data == b"1\n"
+    fleet.engine.addresses = ["127.0.0.1"]
+    wait_until(lambda: "127.0.0.1" in OFF_LIMITS)
+    try:
+        refused = runner_of(fleet).run(request)
+    finally:
+        OFF_LIMITS.clear()
+    assert refused.stdout.data in (b"", b"0\n"), refused
+    assert "127.0.0.1, an address inside this network" in str(refused)
 
 
 def test_the_whole_network_does_not_reach_the_cluster(fleet):

@@ -8,8 +8,6 @@ import pytest
 
 from skillkit.core.digest_memo import DigestMemo
 from skillkit.fleet import packing
-from skillkit.fleet.cluster import FleetError
-from skillkit.fleet.gateway_disk import TreeFolder
 from skillkit.fleet.packing import PackedTreeError, pack_tree, unpack_tree
 
 
@@ -96,20 +94,3 @@ def test_more_than_a_tree_may_hold_is_refused(tmp_path, monkeypatch, tree):
     monkeypatch.setattr(packing, "MAX_FILES", 2)
     with pytest.raises(PackedTreeError, match="files"):
         unpack_tree(packed, tmp_path / "there2")
-
-
-DIGEST = "sha256:" + "0" * 64
-
-
-def test_a_gateway_gives_back_the_first_tree_of_a_digest_and_forgets_the_oldest(tmp_path):
-    trees = TreeFolder(tmp_path / "trees")
-    assert trees.get(DIGEST) is None
-    trees.put(DIGEST, b"one")
-    trees.put(DIGEST, b"two")
-    assert trees.get(DIGEST) == b"one"
-    os.utime(tmp_path / "trees" / os.listdir(tmp_path / "trees")[0], (1, 1))
-    trees.put(DIGEST.replace("0", "1"), b"new")
-    trees.trim(3)
-    assert (trees.has(DIGEST), trees.has(DIGEST.replace("0", "1"))) == (False, True)
-    with pytest.raises(FleetError, match="not the digest"):
-        trees.get("../../etc/passwd")

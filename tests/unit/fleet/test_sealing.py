@@ -6,10 +6,10 @@ import time
 import pytest
 
 from skillkit.core.exceptions import ConfigurationError
-from skillkit.fleet.sealing import FleetKeys, Label, RequestGuard, SealError, TenantKey, add_key, binding
+from skillkit.fleet.sealing import FleetKeys, Label, RequestGuard, SealError, TenantKey, add_key
 
 LABEL = Label(run="r1", tenant="acme", digest="sha256:0")
-TICKET = Label(run="r1", tenant="acme", digest="sha256:0", kind="ticket", worker="w1")
+SENT = dataclasses.replace(LABEL, worker="w1")
 SECRET = b'{"environment": {"KEY": "hunter2"}}'
 
 
@@ -46,46 +46,42 @@ def test_no_byte_can_be_changed_and_none_left_out(path):
             keys.open(sealed[:size])
 
 
-def ticket_for(keys, sealed, **fields):
-    return keys.seal(dataclasses.replace(TICKET, binds=binding(sealed), **fields))
+def sealed_for(keys, **fields):
+    return keys.seal(dataclasses.replace(SENT, **fields), SECRET)
 
 
-def test_a_ticket_admits_one_request_once_and_only_where_it_is_for(path):
+def test_a_request_is_admitted_once_and_only_where_it_is_for(path):
     keys = FleetKeys.read(path)
     guard = RequestGuard(keys, "w1")
-    sealed = keys.seal(LABEL, SECRET)
-    ticket = ticket_for(keys, sealed)
-    assert guard.admit(ticket, sealed)[1] == SECRET
-    for wrong, document, said in (
-        (ticket, sealed, "used before"),
-        (ticket_for(keys, sealed, worker="w2"), sealed, "another worker"),
-        (sealed, sealed, "another worker"),
-        (ticket_for(keys, sealed), keys.seal(LABEL, SECRET), "another request"),
-        (ticket_for(keys, sealed, run="r2"), sealed, "another request"),
+    sealed = sealed_for(keys)
+    assert guard.admit(sealed)[1] == SECRET
+    for wrong, said in (
+        (sealed, "used before"),
+        (sealed_for(keys, worker="w2"), "another worker"),
+        (sealed_for(keys, kind="result"), "another worker"),
+        (keys.seal(LABEL, SECRET), "another worker"),
     ):
         with pytest.raises(SealError, match=said):
-            guard.admit(wrong, document)
+            guard.admit(wrong)
 
 
-def test_a_barred_ticket_is_never_admitted(path):
+def test_a_barred_request_is_never_admitted(path):
     keys = FleetKeys.read(path)
-    guard, sealed = RequestGuard(keys, "w1"), keys.seal(LABEL, SECRET)
-    ticket = ticket_for(keys, sealed)
-    guard.bar(keys.open(ticket)[0].id)
+    guard, sealed = RequestGuard(keys, "w1"), sealed_for(keys, id="barred")
+    guard.bar("barred")
     with pytest.raises(SealError, match="used before"):
-        guard.admit(ticket, sealed)
+        guard.admit(sealed)
 
 
-def test_an_old_ticket_is_refused_while_the_memory_of_used_ones_ends(path):
+def test_an_old_request_is_refused_while_the_memory_of_used_ones_ends(path):
     keys = FleetKeys.read(path)
     now = [time.time()]
-    guard, sealed = RequestGuard(keys, "w1", lambda: now[0]), keys.seal(LABEL, SECRET)
-    first = ticket_for(keys, sealed)
-    guard.admit(first, sealed)
+    guard, first = RequestGuard(keys, "w1", lambda: now[0]), sealed_for(keys)
+    guard.admit(first)
     for late in (3601, 3600, 3600):
         now[0] += late
         with pytest.raises(SealError, match="older than 3600 s"):
-            guard.admit(first, sealed)
+            guard.admit(first)
         guard.bar(f"other-{now[0]}")
     assert keys.open(first)[0].id not in guard._seen
 
@@ -137,13 +133,12 @@ def test_a_missing_an_open_and_a_wrong_key_file_are_told_apart(path):
 
 def test_a_document_of_a_clock_that_is_ahead_is_remembered_as_long_as_it_is_valid(path):
     keys = FleetKeys.read(path)
-    sealed = keys.seal(LABEL, SECRET)
-    first, second = ticket_for(keys, sealed), ticket_for(keys, sealed)
+    first, second = sealed_for(keys), sealed_for(keys)
     issued = keys.open(first)[0].issued
     now = [issued - 3590]
     guard = RequestGuard(keys, "w1", lambda: now[0])
-    guard.admit(first, sealed)
+    guard.admit(first)
     now[0] = issued + 3590
-    guard.admit(second, sealed)  # forgets what is too old
+    guard.admit(second)  # forgets what is too old
     with pytest.raises(SealError, match="used before"):
-        guard.admit(first, sealed)
+        guard.admit(first)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skillkit.inspector.library import Library
-from skillkit.inspector.pages import skills, trust
+from skillkit.inspector.pages import home, skills, trust
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 from skillkit.install.enabled import EnabledSkills
 from skillkit.install.selection import Selection
@@ -24,20 +24,21 @@ def library(own_home: Path, write_skill, skills_dir: Path) -> Library:
 
 
 def test_the_first_page_judges_only_what_it_shows_and_says_so(library: Library) -> None:
-    with library.pages_first.page():
+    with library.gate.page():
+        first = home.show(library)
         made = skills.show(library, {})
-        waiting = library.snapshot().judgements.waiting
+        waiting = library.snapshot().checks.waiting
         filtered = skills.show(library, {"which": "untrusted", "offset": str(skills.PAGE)})
         pending = trust.show(library)
     assert MANY - skills.PAGE - 1 <= waiting <= MANY - skills.PAGE
     assert "skill-000" in made
     assert "skill-149" not in made
-    assert "not looked at yet" in made
+    assert "not looked at yet" in first
     assert "counting …" in made
-    assert "not looked at yet; this list fills" in filtered
+    assert "; this list fills" in filtered
     assert "not looked at yet" in pending
-    assert library.snapshot().judgements.wait(60)
-    assert "all looked at" in skills.show(library, {})
+    assert library.snapshot().checks.wait(60)
+    assert f"of {MANY} that were found" in home.show(library)
     assert "this list fills" not in skills.show(library, {"which": "untrusted"})
 
 
@@ -50,8 +51,8 @@ def test_skills_are_filtered_ordered_and_paged(library: Library) -> None:
     assert "skill-149" in last
     assert "skill-099" not in last
     assert "Earlier ones" in last
-    assert "No skill is like that." in skills.show(library, {"which": "trusted"})
-    assert "No skill is like that." in skills.show(library, {"from": "nowhere"})
+    assert "No skill matches." in skills.show(library, {"which": "trusted"})
+    assert "No skill matches." in skills.show(library, {"from": "nowhere"})
 
 
 def test_a_page_shows_what_another_process_trusted(library: Library, own_home: Path) -> None:
@@ -63,7 +64,7 @@ def test_a_page_shows_what_another_process_trusted(library: Library, own_home: P
     ConsentFile(own_home / ".agent").grant(yes)
     assert library.refresh()
     assert library.status("skill-000").standing.trusted
-    assert library.snapshot().judgements.wait(60)
+    assert library.snapshot().checks.wait(60)
     assert "Trusted (1)" in trust.show(library)
 
 
@@ -78,5 +79,5 @@ def test_trust_names_the_files_that_changed_since_a_yes(
     library.refresh()
     library.status("skill-000")
     made = trust.show(library)
-    assert "Changed since a yes" in made
+    assert "Changed since approval" in made
     assert "extra.py" in made

@@ -241,7 +241,7 @@ def test_a_fence_before_many_blank_lines_costs_no_time() -> None:
     ("header", "name", "said"),
     [
         ("name: x\ndescription: Reads: PDF files", "x", "in quotes"),
-        ("description: Reads PDF files", "folder", "the folder's is taken"),
+        ("description: Reads PDF files", "folder", "using the folder's name"),
         ("name: team/x\ndescription: d", "team-x", "it is read as 'team-x'"),
     ],
 )
@@ -279,3 +279,12 @@ def test_the_card_says_how_the_author_wants_it_run_and_what_of_that_is_not_done_
     known = card_of({"SKILL.md": b"---\nname: x\ndescription: d\ncontext: fork\nagent: Plan\n---\nBody\n"})
     assert "agent: Plan" in known.declared
     assert card_of({"SKILL.md": b"---\nname: x\ndescription: d\n---\nBody\n"}).declared == ()
+
+
+def test_the_earlier_name_of_preset_answers_warns() -> None:
+    from skillkit.install import proposal
+
+    with pytest.warns(DeprecationWarning, match="PresetAnswers"):
+        assert proposal.Unattended is proposal.PresetAnswers
+    with pytest.raises(AttributeError):
+        _ = proposal.Missing

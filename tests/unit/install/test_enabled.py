@@ -65,7 +65,7 @@ def test_the_words_of_agent_skills(text: str | None, mode: str, names: set[str])
 
 @pytest.mark.parametrize("text", ["all,pdf", "pdf, None", "all-untrusted,all"])
 def test_a_word_for_all_or_none_stands_alone(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="stands alone"):
+    with pytest.raises(ConfigurationError, match="must be the only value"):
         Selection.parse(text)
 
 

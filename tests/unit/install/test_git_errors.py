@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from skillkit.install.exceptions import NetworkError, RepositoryNotFoundError
+from skillkit.install.exceptions import AccessError, NetworkError
 from skillkit.install.sources.git_errors import git_error
 
 
 @pytest.mark.parametrize(
     ("url", "error"),
     [
-        ("file:///no/such/repository", RepositoryNotFoundError),
+        ("file:///no/such/repository", AccessError),
         ("http://127.0.0.1:1/x.git", NetworkError),
         ("http://nowhere.invalid/x.git", NetworkError),
         ("git://127.0.0.1:1/x.git", NetworkError),

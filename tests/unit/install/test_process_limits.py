@@ -14,7 +14,7 @@ from skillkit.core.process import FolderLimit, run
 from skillkit.install.exceptions import GitError, NetworkError, UnsafeTreeError
 from skillkit.install.sources import git_remote
 from skillkit.install.sources.git_remote import GitRemote
-from skillkit.install.sources.git_tree import RepositoryTree
+from skillkit.install.sources.git_repository import RepositoryTree
 from skillkit.install.sources.source import Access
 
 
@@ -38,7 +38,7 @@ def test_an_honest_program_is_answered(tmp_path: Path) -> None:
 
 def test_endless_output_is_cut(tmp_path: Path) -> None:
     answer = python("while True: print('x' * 1000)", tmp_path)
-    assert answer.stopped == "more than 1,000 bytes were sent"
+    assert answer.stopped == "more than 1,000 bytes of output"
     assert len(answer.output) == 1000
 
 
@@ -74,7 +74,7 @@ def test_a_file_that_is_a_folder_or_missing_is_no_skill_file(tmp_path: Path) -> 
         remote.fetch(commit)
         tree = RepositoryTree(remote, commit)
         assert tree.listing().folders == ("skills/a",)
-        with pytest.raises(UnsafeTreeError, match="no plain file"):
+        with pytest.raises(UnsafeTreeError, match="not a plain file"):
             tree.file_oid("", "SKILL.md")
 
 

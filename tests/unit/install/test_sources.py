@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from skillkit.install.exceptions import InstallError, SourceError, UnsafeTreeError
-from skillkit.install.fetch import Wanted, _chosen
+from skillkit.install.fetch import SkillSelector, _chosen
 from skillkit.install.paths import check_paths
 from skillkit.install.sources.folder import FolderSource
 from skillkit.install.sources.git import GitSource
 from skillkit.install.sources.kinds import parse_source
-from skillkit.install.sources.layout import LeftOut, Listing
+from skillkit.install.sources.layout import Listing, Skipped
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
 
@@ -123,9 +123,9 @@ def test_reasons_why_nothing_is_there_have_an_end_and_say_so() -> None:
     class Empty:
         followed = parse_source("owner/repo")
 
-    left = tuple(LeftOut(f"p{number}", "it is not there") for number in range(5000))
+    left = tuple(Skipped(f"p{number}", "it is not there") for number in range(5000))
     with pytest.raises(InstallError, match=r"… and 4,\d+ more") as refused:
-        _chosen(Empty(), "", Listing((), left), Wanted(everything=True))  # type: ignore[arg-type]
+        _chosen(Empty(), "", Listing((), left), SkillSelector(everything=True))  # type: ignore[arg-type]
     assert len(str(refused.value)) < 5000
 
 

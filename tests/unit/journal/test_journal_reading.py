@@ -163,5 +163,5 @@ def test_conversations_are_listed_whole_though_one_event_has_the_word(tmp_path: 
 
 def test_a_journal_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "journal.sqlite")
-    with pytest.raises(StateFileError, match=r"no plain file.*Move it away"):
+    with pytest.raises(StateFileError, match=r"not a plain file.*Move it away"):
         JournalReader(tmp_path / "journal.sqlite").events()

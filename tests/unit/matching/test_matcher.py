@@ -66,6 +66,8 @@ def test_matches_say_why_in_words_of_the_request(lexical):
     (match,) = lexical.match("get the Tables out of a scanned PDF!")
     assert match.reasons[0].startswith("shares the words ")
     assert set(match.reasons[0].removeprefix("shares the words ").split(", ")) == {"Tables", "scanned", "PDF"}
+    match = lexical.rank("scanned")[0]
+    assert match.reasons[0] == "shares the word scanned"
     with pytest.raises(FrozenInstanceError):
         match.score = 1.0
 

@@ -27,7 +27,6 @@ class Counting:
 
 def test_every_mode_says_what_its_scores_are_made_of(everyday):
     assert SkillMatcher(everyday, settings=QUIET).signals == ("lexical", "body")
-    assert SkillMatcher(everyday, mode="lexical", settings=QUIET, body=None).signals == ("lexical",)
     assert SkillMatcher(everyday, mode="hybrid", settings=QUIET).signals == ("lexical", "body", "semantic")
     assert SkillMatcher(everyday, mode="semantic", settings=QUIET).signals == ("semantic",)
     assert SkillMatcher(everyday, mode="keyword", settings=QUIET).signals == ("keyword",)

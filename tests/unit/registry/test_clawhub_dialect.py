@@ -2,14 +2,16 @@
 
 import hashlib
 import io
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from registering import BASE, Workshop, skill_files
+from registering import BASE, Workshop, packed, skill_files
 from starlette.testclient import TestClient
 
+from skillkit.registry.access import OPERATOR
 from skillkit.registry.accounts import RateLimits
 
 FILES = {"SKILL.md": skill_files("my-skill")["SKILL.md"], "scripts/a.py": "print(1)\n"}
@@ -125,6 +127,38 @@ def test_a_held_version_is_pending_and_not_served(tmp_path: Path) -> None:
     assert stranger.get("/api/v1/skills/my-skill").json()["latestVersion"]["version"] == "1.0.0"
 
 
+@pytest.mark.parametrize(("action", "said"), [("refuse", "was refused: why"), ("yank", "was yanked: why")])
+def test_the_same_bytes_of_a_version_that_was_taken_back_are_a_conflict(
+    tmp_path: Path, action: str, said: str
+) -> None:
+    workshop = Workshop(tmp_path, hold=("new",) if action == "refuse" else ())
+    token = workshop.token()
+    client = workshop.client(token)
+    workshop.publish(token, FILES, "1.0.0")
+    workshop.change("acme/my-skill@1.0.0", action)
+    answer = publish(client, tickets(client, FILES), "1.0.0")
+    assert (answer.status_code, answer.text) == (409, f"acme/my-skill@1.0.0 {said}")
+    by_apm = client.put("/apm/v1/packages/acme/my-skill/versions/1.0.0", content=packed(FILES))
+    assert (by_apm.status_code, by_apm.json()["detail"]) == (409, answer.text)
+    again = client.post("/api/skillkit/v1/acme?version=1.0.0", content=packed(FILES))
+    assert (again.status_code, again.json()["reason"]) == (200, "why")
+
+
+def test_a_cache_keeps_an_exact_version_and_never_the_latest(workshop: Workshop) -> None:
+    address = "/api/v1/download?slug=pdf-forms&ownerHandle=acme"
+    kept = workshop.client().get(f"{address}&version=1.0.0").headers["cache-control"]
+    assert kept == "public, max-age=3600"
+    assert workshop.client(workshop.token()).get(f"{address}&version=1.0.0").headers["cache-control"] != kept
+    for latest in ("", "&version=latest"):
+        assert workshop.client().get(address + latest).headers["cache-control"] == "no-cache"
+
+
+def test_device_logins_count_as_uploads(tmp_path: Path) -> None:
+    client = Workshop(tmp_path, limits=RateLimits(reads=100, uploads=1)).client()
+    answers = [client.post("/api/cli/device/code", json={}).status_code for _ in range(2)]
+    assert answers == [200, 429]
+
+
 def test_tickets_are_bound_to_token_path_and_size_and_work_once(workshop: Workshop) -> None:
     client, other = workshop.client(workshop.token()), workshop.client(workshop.token("eve", "evil"))
     digest = hashlib.sha256(b"1234").hexdigest()
@@ -176,11 +210,21 @@ def test_device_login_is_pending_until_the_user_approves_it(workshop: Workshop) 
     }
     pending = client.post("/api/cli/device/token", json=asked)
     assert (pending.status_code, pending.json()) == (400, {"error": "authorization_pending"})
+    database = workshop.registry.database
+    with database.writing():
+        database.run("UPDATE device SET polled = ?", time.time() + 60)
+    hurried = client.post("/api/cli/device/token", json=asked)
+    assert (hurried.status_code, hurried.json()["error"]) == (400, "slow_down")
+    assert hurried.json()["interval"] > begun["interval"]
+    with database.writing():
+        database.run("UPDATE device SET polled = 0")
+    assert client.post("/api/cli/device/token", json=asked).json() == {"error": "authorization_pending"}
     workshop.server.accounts.answer_device(
         workshop.caller(workshop.token()), begun["user_code"], approve=True
     )
     token = client.post("/api/cli/device/token", json=asked).json()["access_token"]
     assert workshop.client(token).get("/api/v1/whoami").json()["user"]["handle"] == "acme"
+    assert workshop.registry.events(OPERATOR)[0]["action"] == "token added"
     assert client.post("/api/cli/device/token", json=asked).json() == {"error": "expired_token"}
     assert client.post("/api/cli/device/token", json={"device_code": "x"}).json() == {
         "error": "expired_token"

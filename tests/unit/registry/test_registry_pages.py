@@ -7,6 +7,8 @@ import pytest
 from registering import BASE, Workshop, skill_files
 from starlette.testclient import TestClient
 
+from skillkit.registry import desk, pages
+
 
 @pytest.fixture
 def workshop(tmp_path: Path) -> Workshop:
@@ -31,6 +33,11 @@ def form_of(client: TestClient, address: str) -> str:
     found = re.search(r'name="form" value="(\w+)"', client.get(address).text)
     assert found is not None
     return found[1]
+
+
+def test_health_and_the_icon_that_every_browser_asks_for_are_no_errors(workshop: Workshop) -> None:
+    client = workshop.client()
+    assert (client.get("/healthz").status_code, client.get("/favicon.ico").status_code) == (200, 204)
 
 
 def test_a_skill_shows_card_tests_versions_files_and_install_lines(workshop: Workshop) -> None:
@@ -66,6 +73,14 @@ def test_a_reviewer_sees_everything_on_one_screen_and_approves(workshop: Worksho
     assert "rose" in client.get("/tokens").text
 
 
+def test_a_reviewer_sees_what_the_scripts_of_a_first_version_hold(tmp_path: Path) -> None:
+    workshop = Workshop(tmp_path, hold=("new",))
+    workshop.publish(workshop.token(), skill_files("demo", scripts__a_py="print(42)\n"), "1.0.0")
+    client = sign_in(workshop, workshop.token("rose", "", "review"))
+    screen = client.get("/acme/demo/1.0.0/review").text
+    assert "+print(42)" in screen
+
+
 def test_a_change_needs_the_form_of_this_user_from_this_site(workshop: Workshop) -> None:
     rose = sign_in(workshop, workshop.token("rose", "", "review", "read"))
     address = "/acme/demo/1.1.0/review"
@@ -80,6 +95,20 @@ def test_a_change_needs_the_form_of_this_user_from_this_site(workshop: Workshop)
     assert ada.post(address, data={**data, "form": form_of(ada, "/tokens")}).status_code == 403
     assert rose.get("/", headers={"host": "evil.example"}).status_code == 421
     assert "1.1.0" not in workshop.client().get("/acme/demo").text
+
+
+def test_every_form_of_a_page_needs_origin_and_form_token(workshop: Workshop) -> None:
+    rose = sign_in(workshop, workshop.token("rose", "", "review", "read"))
+    sent = {"form": form_of(rose, "/tokens")}
+    forms = [
+        each.path for each in (*desk.ENDPOINTS, *pages.ENDPOINTS) if each.is_page and each.method == "POST"
+    ]
+    assert len(forms) >= 6
+    for pattern in forms:
+        address = pattern.format(owner="acme", skill="demo", number="1.1.0")
+        assert rose.post(address, data={}).status_code == 403, address
+        assert rose.post(address, data=sent, headers={"origin": "https://evil.example"}).status_code == 403
+        assert rose.post(address, data=sent, headers={"host": "evil.example"}).status_code == 421
 
 
 def test_nobody_hands_out_more_than_they_hold(workshop: Workshop) -> None:

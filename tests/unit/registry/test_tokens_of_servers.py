@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillkit.install.sources.registry_token import token_name
+from skillkit.install.sources.download import token_name
 
 
 @pytest.mark.parametrize(

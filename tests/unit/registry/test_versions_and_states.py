@@ -4,17 +4,20 @@ import json
 import threading
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from registering import Workshop, skill_files
 
 from skillkit.core.exceptions import StateFileError
 from skillkit.registry.access import ANYBODY, OPERATOR, Purpose
-from skillkit.registry.database import Database
-from skillkit.registry.exceptions import ConflictError, ForbiddenError, RegistryServerError
-from skillkit.registry.moving import export, import_export, import_source, verify
+from skillkit.registry.exceptions import ConflictError, ForbiddenError, MissingError, RegistryServerError
+from skillkit.registry.moving import export, import_export, import_source, remove_orphans, verify
 from skillkit.registry.names import Version, fold, header_version, next_patch
 from skillkit.registry.publishing import Publisher
+from skillkit.registry.repository import MAIN, OwnerRepository
+from skillkit.registry.schema import MIGRATIONS, Migration
+from skillkit.registry.sqlite import open_database
 
 
 def test_owners_that_could_be_taken_for_one_another_are_refused(tmp_path: Path) -> None:
@@ -74,6 +77,65 @@ def test_a_first_version_and_a_grown_card_are_held_and_nobody_approves_their_own
         database.run("DELETE FROM event")
 
 
+@pytest.mark.parametrize(("hold", "action"), [(("new", "grown"), "refuse"), (("grown",), "block")])
+def test_what_follows_a_refused_or_blocked_version_is_held_for_all_that_it_may_do(
+    tmp_path: Path, hold: tuple[str, ...], action: str
+) -> None:
+    workshop = Workshop(tmp_path, hold=hold)
+    token = workshop.token()
+    workshop.publish(token, skill_files("demo"), "1.0.0")
+    workshop.change("acme/demo@1.0.0", action, "harmful")
+    workshop.publish(token, skill_files("other"), "1.0.0")
+    if "new" in hold:
+        workshop.change("acme/other@1.0.0", "approve")
+    grown = workshop.publish(token, skill_files("demo", scripts__a_py="print(1)\n"), "1.0.1").version
+    assert (grown.state.value, "scripts/a.py" in grown.reason) == ("held", True)
+
+
+def test_only_the_owner_lists_a_yanked_version_again(tmp_path: Path) -> None:
+    workshop = Workshop(tmp_path)
+    token = workshop.token()
+    workshop.publish(token, skill_files("demo"), "1.0.0")
+    workshop.change("acme/demo@1.0.0", "yank")
+    reviewer = workshop.caller(workshop.token("rose", "", "review"))
+    skill = workshop.registry.skill(reviewer, "demo", "acme")
+    with pytest.raises(ForbiddenError):
+        workshop.registry.change(reviewer, skill, "1.0.0", "unyank")
+    changed = workshop.registry.change(workshop.caller(token), skill, "1.0.0", "unyank")
+    assert changed.state.value == "published"
+
+
+def test_commits_of_an_owner_never_change_and_are_made_once(tmp_path: Path) -> None:
+    workshop = Workshop(tmp_path)
+    token = workshop.token()
+    read: list[str] = []
+    get = workshop.registry.blobs.get
+    workshop.registry.blobs.get = lambda name: read.append(name) or get(name)  # type: ignore[method-assign]
+
+    def refs() -> dict[str, str]:
+        return dict(_repository(workshop).refs())
+
+    workshop.publish(token, skill_files("demo", description="The first."), "1.0.0")
+    first = refs()
+    workshop.publish(token, skill_files("demo", description="The second."), "1.1.0")
+    second = refs()
+    assert second["refs/tags/demo-v1.0.0"] == first["refs/tags/demo-v1.0.0"]
+    assert second[MAIN] != first[MAIN]
+    packs = {_repository(workshop).pack(frozenset(second.values())) for _ in range(2)}
+    assert (len(packs), next(iter(packs))[:4]) == (1, b"PACK")
+    read.clear()
+    assert (refs(), _repository(workshop).pack(frozenset(second.values()))) == (second, packs.pop())
+    assert read == []
+    workshop.change("acme/demo@1.1.0", "block")
+    assert refs() == first
+    with pytest.raises(MissingError, match="not our ref"):
+        _repository(workshop).pack(frozenset(second.values()))
+
+
+def _repository(workshop: Workshop) -> OwnerRepository:
+    return OwnerRepository(workshop.registry, workshop.server.git, ANYBODY, "acme")
+
+
 def test_routing_says_which_cases_are_won_and_which_would_be_taken(tmp_path: Path) -> None:
     workshop = Workshop(tmp_path)
     token = workshop.token()
@@ -128,22 +190,113 @@ def test_an_export_gives_the_same_digests_on_an_empty_machine(tmp_path: Path) ->
     assert [found.title for found in other.registry.search(ANYBODY, "demo table")] == ["acme/demo"]
     with pytest.raises(RegistryServerError):
         import_export(other.registry, tmp_path / "all.registry")
-    blob = next(other.registry.blobs.folder.glob("??/*"))
+    workshop.publish(token, skill_files("another"))  # its rows have ids of their own
+    assert (
+        other.publish(other.token("ada", "beta"), skill_files("another"), "", "beta").version.number
+        == "1.0.0"
+    )
+    blob = next((tmp_path / "other" / "blobs").glob("??/*"))
     blob.write_bytes(b"changed")
-    assert len(list(verify(other.registry))) == 1
+    assert list(verify(other.registry))
+
+
+def test_a_mirror_follows_by_exports_of_what_is_new(tmp_path: Path) -> None:
+    workshop, mirror = Workshop(tmp_path / "one"), Workshop(tmp_path / "mirror")
+    token, file = workshop.token(), tmp_path / "mirror.registry"
+    workshop.publish(token, skill_files("demo"), "1.0.0")
+    export(workshop.registry, file, 0.0)
+    assert import_export(mirror.registry, file) == (3, 2)
+    begun = max(version.created for version in _versions(workshop)) + 0.000001
+    workshop.publish(token, skill_files("demo", "two"), "1.1.0")
+    workshop.change("acme/demo@1.0.0", "block", "harmful")
+    export(workshop.registry, file, begun)
+    mirror.token("mia", "acme", "read")
+    assert import_export(mirror.registry, file) == (4, 2)
+    assert [(one.number, one.state.value) for one in _versions(mirror)] == [
+        ("1.1.0", "published"),
+        ("1.0.0", "blocked"),
+    ]
+    assert [one.digest for one in _versions(mirror)] == [one.digest for one in _versions(workshop)]
+    assert list(verify(mirror.registry)) == []
+    assert mirror.server.accounts.caller(token) is None
+    assert mirror.registry.events(OPERATOR)[0]["action"] == "mirrored"
+    workshop.publish(token, skill_files("demo", "three"), "1.2.0")
+    late = max(version.created for version in _versions(workshop)) + 1
+    export(workshop.registry, file, late)
+    with pytest.raises(RegistryServerError, match="earlier --since"):
+        import_export(mirror.registry, file)
+    assert [one.number for one in _versions(mirror)] == ["1.1.0", "1.0.0"]
+    mirror.publish(mirror.token(), skills := skill_files("own"), "1.0.0")
+    workshop.publish(token, {**skills, "a.md": "x"}, "1.0.0")
+    export(workshop.registry, file, 0.0)
+    with pytest.raises(RegistryServerError, match="rows of its own"):
+        import_export(mirror.registry, file)
+
+
+def test_requests_are_measured_by_pattern_and_never_by_a_secret_path(tmp_path: Path) -> None:
+    workshop, measured = Workshop(tmp_path), []
+    workshop.server.durations = SimpleNamespace(record=lambda seconds, about: measured.append(about))
+    workshop.client().get(f"/s/{workshop.token('npx', 'acme', 'path')}/dl/acme/none/1.0.0.tar.gz")
+    route = {"http.route": "/dl/{owner}/{skill}/{file}", "http.request.method": "GET"}
+    assert measured == [{**route, "http.response.status_code": 404}]
 
 
 def _versions(workshop: Workshop) -> list:  # type: ignore[type-arg]
     return workshop.registry.versions(OPERATOR, workshop.registry.skill(OPERATOR, "demo"))
 
 
-def test_a_database_of_a_newer_program_is_left_alone(tmp_path: Path) -> None:
-    file = tmp_path / "registry.sqlite"
-    database = Database(file)
-    database.run("PRAGMA user_version = 99")
-    database.close()
+def test_a_database_of_a_newer_program_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Workshop(tmp_path).place
+    monkeypatch.setattr("skillkit.registry.schema.MIGRATIONS", ())
     with pytest.raises(StateFileError, match="newer"):
-        Database(file)
+        open_database(place)
+
+
+def test_two_neighbouring_versions_of_the_program_run_side_by_side(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = Workshop(tmp_path)
+    token = older.token()
+    older.publish(token, skill_files("demo"), "1.0.0")
+    added = Migration(
+        "ALTER TABLE version ADD COLUMN seal TEXT NOT NULL DEFAULT ''; CREATE TABLE seal (name TEXT)"
+    )
+    monkeypatch.setattr("skillkit.registry.schema.MIGRATIONS", (*MIGRATIONS, added))
+    newer = Workshop(tmp_path, place=older.place)
+    assert "seal" in newer.registry.database.columns("version")
+    newer.publish(token, skill_files("demo", "two"), "1.1.0")
+    older.publish(token, skill_files("demo", "three"), "1.2.0")
+    for each in (older, newer):
+        assert [found.number for found in _versions(each)] == ["1.2.0", "1.1.0", "1.0.0"]
+        assert each.client().get("/acme/demo").status_code == 200
+
+
+def test_orphans_are_removed_and_what_a_version_has_never(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop = Workshop(tmp_path)
+    token = workshop.token()
+    workshop.publish(token, skill_files("demo"), "1.0.0")
+    blobs = workshop.registry.blobs
+    kept, orphan = set(blobs.names()), blobs.put(b"of an upload that was killed")
+    assert set(blobs.names()) == {*kept, orphan}
+    assert remove_orphans(workshop.registry) == 1
+    assert set(blobs.names()) == kept
+
+    publisher = workshop.server.publisher
+    existing, asked = publisher._existing, []
+
+    def removed_before_the_transaction(*given: object) -> object:
+        asked.append(given)
+        if len(asked) == 2:
+            for name in set(blobs.names()) - kept:
+                blobs.remove(name)
+        return existing(*given)
+
+    monkeypatch.setattr(publisher, "_existing", removed_before_the_transaction)
+    workshop.publish(token, skill_files("demo", "two"), "1.1.0")
+    assert list(verify(workshop.registry)) == []
+    assert remove_orphans(workshop.registry) == 0
 
 
 def test_a_source_is_imported_held_like_an_upload(tmp_path: Path) -> None:

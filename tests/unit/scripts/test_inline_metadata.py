@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from skillkit.scripts.inline_metadata import InlineMetadataError, parse_inline_metadata
+from skillkit.scripts.inline_metadata import InlineMetadata, InlineMetadataError, parse_inline_metadata
 
 
 def script(*lines: str) -> str:
@@ -29,7 +29,6 @@ def test_dependencies_and_python_are_read():
     assert metadata.requires_python == ">=3.11"
     assert metadata.exclude_newer == "2026-01-01T00:00:00Z"
     assert metadata.other_sources == ()
-    assert metadata
 
 
 @pytest.mark.parametrize(
@@ -43,7 +42,7 @@ def test_dependencies_and_python_are_read():
     ],
 )
 def test_a_script_without_a_whole_block_asks_for_nothing(text):
-    assert not parse_inline_metadata(text)
+    assert parse_inline_metadata(text) == InlineMetadata()
 
 
 def test_the_block_ends_at_its_last_fence():

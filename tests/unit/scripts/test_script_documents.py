@@ -18,7 +18,7 @@ from skillkit.scripts.documents import (
     result_to_json,
 )
 from skillkit.scripts.inputs import InputFile
-from skillkit.scripts.models import MadeFile
+from skillkit.scripts.models import OutputFile
 from skillkit.scripts.network.attempts import Attempt
 from skillkit.scripts.network.secrets import Secret
 
@@ -68,7 +68,7 @@ RESULTS = st.builds(
     message=TEXT,
     network=st.lists(ATTEMPTS, max_size=2).map(tuple),
     files=st.lists(
-        st.builds(MadeFile, name=TEXT, media_type=TEXT, digest=TEXT, content=BYTES), max_size=2
+        st.builds(OutputFile, name=TEXT, media_type=TEXT, digest=TEXT, content=BYTES), max_size=2
     ).map(tuple),
     files_left_out=TEXTS,
 )
@@ -102,8 +102,8 @@ def test_a_request_of_defaults_is_plain_data():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"format": "skillkit.script-request/2"}, "version 2, and this skillkit reads version 1"),
-        ({"format": "skillkit.script-result/1"}, "'format' says something else"),
+        ({"format": "skillkit.script-request/2"}, "this skillkit reads version 1"),
+        ({"format": "skillkit.script-result/1"}, "unexpected value in the field 'format'"),
         ({"read_everything": True}, "Unknown field 'read_everything'"),
         ({"base_dir": "/"}, "Unknown field 'base_dir'"),
         ({"network": 1}, "The field 'network'"),

@@ -14,7 +14,8 @@ from skillkit.core.grants import Limits
 from skillkit.core.programs import find_program
 from skillkit.core.pythons import satisfies
 from skillkit.scripts.capture import Stream
-from skillkit.scripts.interpreters import MissingInterpreterError, find_interpreter, folders_of
+from skillkit.scripts.exceptions import DependencyError
+from skillkit.scripts.interpreters import find_interpreter, folders_of
 from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResult
 from skillkit.scripts.sandbox import sandbox_exec, seccomp
 from skillkit.scripts.sandbox.backend import Confinement, Mount, folder_size
@@ -119,13 +120,13 @@ def test_the_first_line_then_the_suffix_names_the_interpreter(script, first, kin
 
 
 def test_an_interpreter_that_is_not_here_is_named(tmp_path):
-    with pytest.raises(MissingInterpreterError, match=r"'node', which is not installed; install Node\.js"):
+    with pytest.raises(DependencyError, match=r"'node', which is not installed; install Node\.js"):
         find_interpreter("a.js", b"", {"PATH": str(tmp_path)})
-    with pytest.raises(MissingInterpreterError, match=r"bun, deno, tsx or Node.js 22.6"):
+    with pytest.raises(DependencyError, match=r"bun, deno, tsx or Node.js 22.6"):
         find_interpreter("a.ts", b"#!/usr/bin/env node\n", {"PATH": str(tmp_path)})
-    with pytest.raises(MissingInterpreterError, match="install bun"):
+    with pytest.raises(DependencyError, match="install bun"):
         find_interpreter("a.ts", b"", {"PATH": str(tmp_path)})
-    with pytest.raises(MissingInterpreterError, match="neither a first line"):
+    with pytest.raises(DependencyError, match="neither a first line"):
         find_interpreter("a.txt", b"")
 
 
@@ -143,7 +144,7 @@ def test_node_runs_typescript_from_22_6_on(tmp_path, answer, command):
     node.write_text(f"#!/bin/sh\necho {answer}\n")
     node.chmod(0o755)
     if command is None:
-        with pytest.raises(MissingInterpreterError):
+        with pytest.raises(DependencyError):
             find_interpreter("a.ts", b"", {"PATH": str(tmp_path)})
     else:
         assert list(find_interpreter("a.ts", b"", {"PATH": str(tmp_path)}).command) == [str(node), *command]

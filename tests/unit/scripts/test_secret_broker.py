@@ -171,7 +171,7 @@ def test_a_pipelined_request_is_judged_as_the_first_one_is(line):
     held.host.sendall(SHORT)
     assert b"403" in the_rest(held.script)
     assert the_rest(held.host) == b""
-    assert held.end() == ["another host is named inside of the connection"]
+    assert held.end() == ["another host is named in the request than in the connection"]
 
 
 def test_what_a_server_says_unasked_ends_the_connection(line):
@@ -180,7 +180,7 @@ def test_what_a_server_says_unasked_ends_the_connection(line):
     until(held.host, END_OF_HEAD)
     held.host.sendall(SHORT + SHORT)
     assert the_rest(held.script).count(b"HTTP/1.1 200") == 1
-    assert held.end() == ["not plain HTTP/1.1: the server says more than it was asked"]
+    assert held.end() == ["not plain HTTP/1.1: the server sent data after the response"]
 
 
 TWO_MEANINGS = {
@@ -273,7 +273,7 @@ def test_a_body_that_is_long_passes_and_what_is_too_much_does_not(line):
     assert not the_rest(held.host).endswith(b"end")
     second.join(20)
     held.thread.join(20)
-    assert held.refused == ["more data than a run may send"]
+    assert held.refused == ["the run exceeds its limit of sent data"]
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_only_a_path_is_asked_for_with_the_key_of_a_host(line, target):
     held.script.sendall(b"GET " + target + b" HTTP/1.1\r\n" + ASKED + b"\r\n")
     assert b" 403 " in the_rest(held.script)
     assert the_rest(held.host) == b""
-    assert held.end() == ["the target of a request is a path, without the name of a host"]
+    assert held.end() == ["the request target must be a path, without a host"]
 
 
 def test_options_may_ask_about_the_host_as_a_whole(line):

@@ -45,6 +45,18 @@ def copy_skill(
     return folder, sorted(files)
 
 
+def copy_python_skill(
+    file: Path, name: str, into: Path, *, description: str | None = None
+) -> tuple[Path, list[str]]:
+    """Write the skill that a Python file defines under `name`; return its folder and its files."""
+    from skillkit.toolsets.python_skills import python_skill  # not for every command
+
+    checked_name(name)
+    skill = python_skill(file, name)
+    skill.description = description or skill.description
+    return new_folder(into, name), skill.write(into)
+
+
 def _source(original: str) -> Path:
     if (Path(original) / "SKILL.md").is_file():
         return Path(original)

@@ -1,5 +1,6 @@
 """The root of the command line: global options and the families of commands."""
 
+import os
 from typing import Annotated
 
 import typer
@@ -28,6 +29,8 @@ class Commands(FamilyGroup):
             "secret",
             "serve",
             "session",
+            "man",
+            "uninstall",
         )
     }
 
@@ -38,7 +41,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="An agent with skills. Without a command it chats; -p answers one request.",
+    help="Chat with an agent that uses skills; -p answers one request and exits.",
 )
 
 
@@ -55,42 +58,44 @@ def agent(
     prompt: Annotated[
         str | None,
         typer.Option(
-            "-p", "--prompt", help="Answer this, and what is piped in, and end; - takes the pipe alone."
+            "-p", "--prompt", help="Answer this and any piped input, then exit; - reads the pipe only."
         ),
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show what happens, on stderr.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print each step to stderr.")] = False,
     continued: Annotated[
         str | None,
         typer.Option(
-            "--continue", metavar="[ID]", help="Go on with a conversation; the newest without an id."
+            "--continue", metavar="[ID]", help="Continue a conversation; the latest if no id is given."
         ),
     ] = None,
     provider: Annotated[
-        str | None, typer.Option(help=f"The model provider: {SHIPPED}, or one that a package adds.")
+        str | None, typer.Option(help=f"The model provider: {SHIPPED}, or one added by a package.")
     ] = None,
     name: Annotated[str | None, typer.Option("--model", help="The provider's model.")] = None,
-    tools: Annotated[bool, typer.Option("--tools", help="Show the tools that the model is offered.")] = False,
+    tools: Annotated[bool, typer.Option("--tools", help="List the tools offered to the model.")] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Show which skills are active, which are not, and why.")
     ] = False,
     json: Annotated[
         bool,
-        typer.Option("--json", help="With -p, --check or --tools: print one JSON document for programs."),
+        typer.Option("--json", help="With -p, --check or --tools: print one JSON document."),
     ] = False,
     stream_json: Annotated[
-        bool, typer.Option("--stream-json", help="With -p: print what happens as lines of JSON.")
+        bool, typer.Option("--stream-json", help="With -p: print events as JSON lines.")
     ] = False,
+    no_color: Annotated[bool, typer.Option("--no-color", help="Disable colours, as NO_COLOR does.")] = False,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """An agent with skills. Without a command it chats; -p answers one request."""
+    """Chat with an agent that uses skills; -p answers one request and exits."""
+    if no_color:
+        os.environ["NO_COLOR"] = "1"  # which rich and the prompt obey
     if check:
         from skillkit.agent.cli.check import check as show
 
         show(json=json)
-        raise typer.Exit
     if context.invoked_subcommand is not None:
         return
     from skillkit.agent.cli.turns import Options
@@ -109,9 +114,7 @@ def agent(
 
         answer(prompt, options)
     elif json or stream_json:
-        raise typer.BadParameter(
-            "goes with -p, which says what to answer", param_hint="'--json'" if json else "'--stream-json'"
-        )
+        raise typer.BadParameter("requires -p TEXT", param_hint="'--json'" if json else "'--stream-json'")
     else:
         from skillkit.agent.cli.chat import chat
 

@@ -5,12 +5,14 @@ import sys
 from collections.abc import Sequence
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.progress import Progress
+from skillkit.agent.cli.progress import Progress, ProgressBar, about_download
 from skillkit.agent.cli.typed_ahead import discard_typed_ahead
+from skillkit.agent.exceptions import ModelFileError
+from skillkit.agent.models.provider import ChatProvider
 from skillkit.core.text import escape_hidden
 from skillkit.install.changes import excerpt
 from skillkit.install.fetch import Choice
-from skillkit.install.proposal import Proposal, ProposedSkill, Unattended
+from skillkit.install.proposal import PresetAnswers, Proposal, ProposedSkill
 
 _MAX_VALUES = 12
 _EVERYTHING = 1 << 40
@@ -19,7 +21,7 @@ _STYLES = {"loud": "yellow", "louder": "bold yellow"}
 
 
 class Asker:
-    """Consent and choice at a terminal; without one, only what was said beforehand counts."""
+    """Asks for consent and choices at a terminal; without one, preset answers count."""
 
     def __init__(
         self,
@@ -44,7 +46,7 @@ class Asker:
         if asks or not self.quiet:
             self._show(proposal)
         if not self.interactive or self.trusted:
-            return Unattended(self.yes, self.trusted)(proposal)
+            return PresetAnswers(self.yes, self.trusted)(proposal)
         return self.yes or self._ask(proposal)
 
     def _show(self, proposal: Proposal) -> None:
@@ -153,3 +155,16 @@ def _show_difference(offer: ProposedSkill, *, full: bool) -> None:
     if hidden:
         text = f"  !!! {' and '.join(hidden)} NOT shown above; --full shows everything"
         screen.print(output.shown(text, "bold red"), soft_wrap=True)
+
+
+def fetch_first(provider: ChatProvider) -> None:
+    """Fetch what `provider` needs before its first request; say so, and ask where somebody can answer."""
+    needed = provider.download()
+    if needed is None:
+        return
+    with Progress() as progress, ProgressBar() as bar:
+        asker = Asker(progress)
+        bar.say(about_download(needed))
+        if asker.interactive and not asker.confirm("Fetch it now?"):
+            raise ModelFileError("Nothing was fetched, so no model can answer.")
+        provider.reporting(bar.advance, bar.say).fetch()

@@ -14,13 +14,12 @@ import typer
 
 from skillkit.agent.approvals import Decision, ScriptQuestion
 from skillkit.agent.cli import commands, output
-from skillkit.agent.cli.commands import COMMANDS, SkillSwitches
-from skillkit.agent.cli.model import about_download
+from skillkit.agent.cli.commands import SkillSwitches
 from skillkit.agent.cli.outcome import exit_code
+from skillkit.agent.cli.progress import about_download
 from skillkit.agent.cli.screen import AnswerScreen
 from skillkit.agent.cli.turns import LATEST, MAX_SHOWN, Options, TurnTree, runtime_for, say_unaided
 from skillkit.agent.cli.typed_ahead import silent_keys
-from skillkit.agent.cli.usage import TokenTotals
 from skillkit.agent.conversations import latest_exchange
 from skillkit.agent.exceptions import ModelFileError
 from skillkit.agent.providers import PROVIDERS
@@ -35,7 +34,47 @@ if TYPE_CHECKING:
 
 _OPTION = re.compile(r"--(?:model|provider) (\w+)")
 """What an error advises for the command line; in a chat there is a command for it."""
+Action = Callable[["Chat", str], Awaitable[None] | None]
+COMMANDS: dict[str, tuple[str, Action | None]] = {
+    "/help": ("show this", lambda chat, rest: show_help()),
+    "/skills": (
+        "the skills; /skills on, off, pin or unpin NAME for this conversation",
+        lambda chat, rest: chat.switches.do(rest),
+    ),
+    "/why": (
+        "which skills the last request used, which came near, and why",
+        lambda chat, rest: commands.show_why(chat.runtime),
+    ),
+    "/NAME": ("use the skill NAME; what follows is its input", None),
+    "/drop": (
+        "/drop NAME stops using a skill in this conversation",
+        lambda chat, rest: commands.drop(chat.runtime, rest),
+    ),
+    "@FILE": ("attach a file to the request", None),
+    "/model": (
+        "the model; /model NAME or PROVIDER/NAME uses another from here on",
+        lambda chat, rest: chat.use_model(rest),
+    ),
+    "/cost": ("the tokens of this conversation", lambda chat, rest: commands.show_cost(chat.runtime)),
+    "/compact": ("compact earlier messages", lambda chat, rest: commands.compact(chat.runtime)),
+    "/undo": ("undo the last question and its answer", lambda chat, rest: commands.show_undo(chat.runtime)),
+    "/retry": ("retry the last question", lambda chat, rest: chat.retry()),
+    "/memory": ("what is remembered about you", lambda chat, rest: commands.show_memory(chat.runtime)),
+    "/export": ("write the conversation to a file", lambda chat, rest: commands.export(chat.runtime, rest)),
+    "/clear": ("start a new conversation", lambda chat, rest: chat.clear()),
+    "/continue": (
+        "continue an earlier conversation; an id may follow",
+        lambda chat, rest: chat.go_on_with(rest),
+    ),
+    "/exit": ("leave", None),
+}
+"""Slash commands: help text and handler."""
 WELCOME = "Type a message, /help for commands, Ctrl-C to stop an answer, Ctrl-D to leave."
+
+
+def show_help() -> None:
+    rows = [(name, about) for name, (about, _) in COMMANDS.items()]
+    output.table(("Command", "What it does"), rows, flexible="What it does")
 
 
 def chat(options: Options) -> None:
@@ -58,8 +97,8 @@ class Chat:
         self._answering: asyncio.Task[None] | None = None
         self.failure: SkillsUseError | None = None
         """The last error that ended a turn."""
-        self.runtime = self._open(options)
-        self.switches = SkillSwitches(self.runtime)
+        self.runtime: AgentRuntime = self._open(options)
+        self.switches: SkillSwitches = SkillSwitches(self.runtime)
 
     async def run(self) -> None:
         if self.interactive:
@@ -89,7 +128,7 @@ class Chat:
         """Model, active skills, tokens used; what has no space is left out whole, the tokens last."""
         runtime = self.runtime
         model = runtime.provider.model
-        tokens = f"{TokenTotals.of(runtime).total:,} tokens"
+        tokens = f"{runtime.trace.totals.total:,} tokens"
         skills = ", ".join(runtime.active_skills) or "no skill in use"
         lines = [
             f"{runtime.provider.name}/{model} · {skills} · {tokens}",
@@ -150,11 +189,11 @@ class Chat:
         sys.stdout.flush()
 
     async def _do_command(self, text: str) -> bool:
-        """Carry out a command; False for what the model is to answer."""
+        """Run a command; return False for a request to the model."""
         command, _, rest = text.partition(" ")
-        action = self._actions().get(command)
+        _, action = COMMANDS.get(command, ("", None))
         if action is not None:
-            done = action(rest.strip())
+            done = action(self, rest.strip())
             if done is not None:
                 await done
         elif command.startswith("!"):
@@ -165,48 +204,31 @@ class Chat:
             return False
         return True
 
-    def _actions(self) -> dict[str, Callable[[str], Awaitable[None] | None]]:
-        return {
-            "/help": lambda rest: commands.show_help(),
-            "/skills": self.switches.do,
-            "/why": lambda rest: commands.show_why(self.runtime),
-            "/cost": lambda rest: commands.show_cost(self.runtime),
-            "/memory": lambda rest: commands.show_memory(self.runtime),
-            "/export": lambda rest: commands.export(self.runtime, rest),
-            "/compact": lambda rest: commands.compact(self.runtime),
-            "/undo": lambda rest: commands.show_undo(self.runtime),
-            "/drop": lambda rest: commands.drop(self.runtime, rest),
-            "/retry": lambda rest: self._retry(),
-            "/model": self._use_model,
-            "/clear": lambda rest: self._clear(),
-            "/continue": self._continue,
-        }
-
-    async def _clear(self) -> None:
+    async def clear(self) -> None:
         await self._switch(replace(self.options, continued=None))
-        output.say("A new conversation.")
+        output.say("Started a new conversation.")
 
-    async def _continue(self, identity: str) -> None:
+    async def go_on_with(self, identity: str) -> None:
         await self._switch(replace(self.options, continued=identity or LATEST))
-        output.say(f"Going on with: {escape_hidden(self.runtime.conversation.title)}")
+        output.say(f"Continuing: {escape_hidden(self.runtime.conversation.title)}")
         self._show_latest()
 
     def _show_latest(self) -> None:
-        """Show a person where a conversation that goes on was left."""
+        """Show the last exchange of a continued conversation."""
         question, answer = latest_exchange(self.runtime.conversation)
         if question and self.screen is not None:
             output.say(f"> {shortened(question, MAX_SHOWN)}", "dim")
             self.screen.text(answer)
             self.screen.finish()
 
-    async def _retry(self) -> None:
+    async def retry(self) -> None:
         question = commands.undo(self.runtime)
         if question is None:
-            output.say("There is nothing to ask again.")
+            output.say("Nothing to retry.")
         else:
             await self._turn(question)
 
-    async def _use_model(self, name: str) -> None:
+    async def use_model(self, name: str) -> None:
         """Go on with another model; the conversation stays."""
         if not name:
             provider = self.runtime.provider
@@ -224,7 +246,7 @@ class Chat:
         self.runtime.resume(before.conversation, before.trace.steps)
         self.switches.take_over(switches)
         self.options = options
-        output.say(f"{self.runtime.provider.name}/{self.runtime.provider.model} answers from here on.")
+        output.say(f"Now using {self.runtime.provider.name}/{self.runtime.provider.model}.")
 
     async def _switch(self, options: Options, *, same_client: bool = True) -> None:
         before, runtime = self.runtime, self._open(options)
@@ -273,7 +295,7 @@ class Chat:
                 return
 
     async def _ask(self, question: ScriptQuestion) -> Decision:
-        """Show each fact on a line of its own; what the model chose is quoted and cannot pass for one."""
+        """Show one fact per line; values chosen by the model are quoted, so they cannot imitate one."""
         wants = "wants to read this folder" if question.may_run else "wants to run"
         rows = [
             ("skill", question.skill.name, ""),
@@ -302,7 +324,7 @@ class Chat:
         except EOFError:
             pass
         finally:
-            self._stop_on_ctrl_c()  # the prompt has taken Ctrl-C for itself and leaves it to nobody
+            self._stop_on_ctrl_c()  # the prompt has taken Ctrl-C for itself and does not pass it on
         return ""
 
 

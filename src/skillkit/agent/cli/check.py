@@ -1,8 +1,10 @@
-"""`agent --check`: what is active, what is not and why, and how to change that."""
+"""`agent --check`: active and inactive skills, with reasons and remedies."""
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.families import Result
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.core.grants import environment_problems
 from skillkit.core.names import canonical_name
@@ -16,13 +18,15 @@ if TYPE_CHECKING:
 
 
 def check(*, json: bool = False) -> None:
-    """Show the state of every skill. It tells and does not judge: there is no exit code for it."""
+    """Show the state of every skill; it does not affect the exit code."""
     enabled = enabled_skills()
     report = enabled.report()
     broken, collisions = load_failures(enabled, report)
-    if json:
-        output.print_json({**report_view(report), "load_failed": broken, "tool_collisions": collisions})
-        return
+    data = {**report_view(report), "load_failed": broken, "tool_collisions": collisions}
+    Result(data, lambda: _show(report, broken, collisions)).end(json=json)
+
+
+def _show(report: ActivationReport, broken: Mapping[str, str], collisions: Sequence[str]) -> None:
     output.say(f"Skills ({output.summary(report.selection.origin)}):")
     for status in report.skills:
         reason = broken.get(status.skill.name, "")

@@ -1,4 +1,4 @@
-"""The commands of the chat: what is typed after a slash."""
+"""The slash commands of the chat."""
 
 import os
 import re
@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.usage import TokenTotals
 from skillkit.agent.conversations import as_markdown, text_of
 from skillkit.core.authority import Authority, Requester, WrappedAuthority
 from skillkit.core.availability import Refusal
@@ -20,24 +19,6 @@ from skillkit.matching import SkillMatcher
 if TYPE_CHECKING:
     from skillkit.agent.runtime import AgentRuntime
 
-COMMANDS = {
-    "/help": "show this",
-    "/skills": "the skills; /skills on, off, pin or unpin NAME for this conversation",
-    "/why": "which skills the last request used, which came near, and why",
-    "/NAME": "use the skill NAME; what follows is its input",
-    "/drop": "/drop NAME stops using a skill in this conversation",
-    "@FILE": "put a file of yours into the request",
-    "/model": "the model; /model NAME or PROVIDER/NAME uses another from here on",
-    "/cost": "the tokens of this conversation",
-    "/compact": "send less of what was said before",
-    "/undo": "forget the last question and its answer",
-    "/retry": "ask the last question again",
-    "/memory": "what is remembered about you",
-    "/export": "write the conversation to a file",
-    "/clear": "begin a new conversation",
-    "/continue": "go on with an earlier conversation; an id may follow",
-    "/exit": "leave",
-}
 NO_SHELL = (
     "There is no !command: the agent runs scripts of skills only. Use your shell, and @FILE to show a file."
 )
@@ -61,7 +42,7 @@ class ConversationAuthority(WrappedAuthority):
 
 
 class SkillSwitches:
-    """`/skills on|off|pin|unpin NAME`: what counts in this conversation and nowhere else."""
+    """`/skills on|off|pin|unpin NAME`: switches for this conversation only."""
 
     def __init__(self, runtime: "AgentRuntime") -> None:
         self.runtime = runtime
@@ -73,13 +54,13 @@ class SkillSwitches:
         runtime.manager.authority = self.authority
 
     def take_over(self, other: "SkillSwitches") -> None:
-        """Go on with what was switched before the same conversation got another model."""
+        """Keep the switches when the conversation changes its model."""
         self.pinned |= other.pinned
         self.authority.on |= other.authority.on
         self.authority.off |= other.authority.off
 
     async def do(self, words: str) -> None:
-        """Carry out what follows `/skills`; nothing lists them."""
+        """Run a `/skills` command; without arguments list the skills."""
         action, _, name = words.partition(" ")
         if action:
             await self.change(action, name.strip())
@@ -121,7 +102,7 @@ class SkillSwitches:
         self.pinned.add(identity)
 
     def before_turn(self) -> None:
-        """Keep what is pinned from being put aside in a long conversation."""
+        """Keep pinned skills from being dropped in a long conversation."""
         for identity in sorted(self.pinned):
             self.runtime.skills.session.touch(identity)
 
@@ -148,16 +129,12 @@ class SkillSwitches:
         return "in use" if skill.canonical_name in self.runtime.active_skills else "on"
 
 
-def show_help() -> None:
-    output.table(("Command", "What it does"), list(COMMANDS.items()), flexible="What it does")
-
-
 def compact(runtime: "AgentRuntime") -> None:
     before, after = runtime.compact_now()
     if before == after:
-        output.say(f"Nothing can be left out of the {before:,} tokens of earlier messages.")
+        output.say(f"Nothing to compact in the {before:,} tokens of earlier messages.")
         return
-    output.say(f"{before:,} tokens of earlier messages were sent, now {after:,} are.")
+    output.say(f"Compacted earlier messages from {before:,} to {after:,} tokens.")
 
 
 def drop(runtime: "AgentRuntime", name: str) -> None:
@@ -172,7 +149,7 @@ def drop(runtime: "AgentRuntime", name: str) -> None:
 
 def show_undo(runtime: "AgentRuntime") -> None:
     question = undo(runtime)
-    output.say("There is nothing to undo." if question is None else f"Forgotten: {escape_hidden(question)}")
+    output.say("Nothing to undo." if question is None else f"Forgotten: {escape_hidden(question)}")
 
 
 def show_why(runtime: "AgentRuntime") -> None:
@@ -203,14 +180,14 @@ def show_why(runtime: "AgentRuntime") -> None:
     if rows:
         output.table(("Skill", "Why"), rows, flexible="Why")
     else:
-        output.say("No skill is near to the last request.")
+        output.say("No skill came close to the last request.")
     others = len(runtime.manager.list_skills()) - len(rows)
     if others:
         output.say(f"{output.count(others, 'other skill')} not near. To see all: agent skill list")
 
 
 def show_cost(runtime: "AgentRuntime") -> None:
-    usage = TokenTotals.of(runtime)
+    usage = runtime.trace.totals
     output.say(str(usage))
     if usage.cost is not None:
         output.say(f"cost: {usage.cost:.4f}")
@@ -242,7 +219,7 @@ def undo(runtime: "AgentRuntime") -> str | None:
 
 def export(runtime: "AgentRuntime", name: str) -> None:
     if not runtime.conversation.messages:
-        output.say("There is nothing to export.")
+        output.say("Nothing to export.")
         return
     path = Path(os.path.expanduser(name or f"conversation-{runtime.conversation.id}.md"))
     if path.exists():
@@ -278,7 +255,7 @@ def _contents(path: Path) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise SkillsUseError(f"{path} is no text in UTF-8. Nothing was sent") from error
+        raise SkillsUseError(f"{path} is not UTF-8 text. Nothing was sent") from error
 
 
 def is_name_of_skill(runtime: "AgentRuntime", command: str) -> bool:

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.families import group
-from skillkit.agent.cli.options import Json, examples
+from skillkit.agent.cli.families import Result, group
+from skillkit.agent.cli.options import examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.cli.skill_names import SkillName
 from skillkit.agent.exceptions import SettingsError
@@ -25,11 +25,11 @@ from skillkit.install.consents import Consent, ConsentFile, ConsentKind, project
 from skillkit.install.views import consent_view
 from skillkit.scripts.inputs import check_project
 
-app = group("config", "Settings, the model provider, what you approved.")
+app = group("config", "Manage settings, the model provider and approvals.")
 
 
 @app.command()
-def init(force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False) -> None:
+def init(force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False) -> None:
     """Write a settings file with the defaults."""
     file = SettingsFile()
     if file.path.exists() and not force:
@@ -39,29 +39,28 @@ def init(force: Annotated[bool, typer.Option("--force", help="Replace what is th
 
 
 @app.command()
-def show(json: Json = False) -> None:
+def show() -> Result:
     """Show the settings, and which providers could be used now."""
     file = SettingsFile()
     settings = file.load()
     used = choose(settings).name
     problems = {name: _problem(name, settings) for name in PROVIDERS}
-    if json:
-        output.print_json(
-            {"path": str(file.path), "settings": asdict(settings), "provider": used, "problems": problems}
-        )
-        return
-    output.say(f"Settings in {file.path}")
-    rows = []
-    for name, problem in problems.items():
-        model, state = settings.of(name).model or "-", problem
-        if problem is None:
-            ready = provider_named(name, settings)
-            model, state = ready.model, f"ready{ready.shown_address}"
-        rows.append((name, "used" if name == used else "", model, state))
-    output.table(("Provider", "Now", "Model", "State"), rows, flexible="State")
-    output.say(
-        f"memory: {'on' if settings.memory else 'off'}, verbose: {'on' if settings.verbose else 'off'}"
-    )
+
+    def show_settings() -> None:
+        output.say(f"Settings in {file.path}")
+        rows = []
+        for name, problem in problems.items():
+            model, state = settings.of(name).model or "-", problem
+            if problem is None:
+                ready = provider_named(name, settings)
+                model, state = ready.model, f"ready{ready.shown_address}"
+            rows.append((name, "used" if name == used else "", model, state))
+        output.table(("Provider", "Now", "Model", "State"), rows, flexible="State")
+        memory, verbose = ("on" if each else "off" for each in (settings.memory, settings.verbose))
+        output.say(f"memory: {memory}, verbose: {verbose}")
+
+    data = {"path": str(file.path), "settings": asdict(settings), "provider": used, "problems": problems}
+    return Result(data, show_settings)
 
 
 def _problem(name: str, settings: Settings) -> str | None:
@@ -77,7 +76,7 @@ def _problem(name: str, settings: Settings) -> str | None:
 )
 def set_value(
     key: Annotated[str, typer.Argument(help="provider, memory, verbose, or PROVIDER.model and the like.")],
-    value: Annotated[str, typer.Argument(help="The value; '' takes it back.")],
+    value: Annotated[str, typer.Argument(help="The value; '' unsets it.")],
 ) -> None:
     """Change one setting."""
     SettingsFile().change(key, value)
@@ -86,9 +85,11 @@ def set_value(
 
 @app.command(epilog=examples("agent config provider openai --model gpt-5-mini", "agent config provider auto"))
 def provider(
-    name: Annotated[str, typer.Argument(help=f"{SHIPPED}, one that a package adds, or auto.")],
-    model: Annotated[str | None, typer.Option(help="The model to use with it.")] = None,
-    base_url: Annotated[str | None, typer.Option(help="Another service with the same protocol.")] = None,
+    name: Annotated[str, typer.Argument(help=f"{SHIPPED}, one added by a package, or auto.")],
+    model: Annotated[str | None, typer.Option(help="The model to use.")] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="URL of another service with the same protocol.")
+    ] = None,
 ) -> None:
     """Choose the model provider."""
     file = SettingsFile()
@@ -97,9 +98,9 @@ def provider(
         if value is not None:
             settings = file.change(f"{name}.{detail}", value)
     if settings.provider is None:
-        output.say("The first provider that can be used answers.")
+        output.say("The first available provider is used.")
         return
-    output.say(f"{name} answers from now on.")
+    output.say(f"Provider set to {name}.")
     problem = _problem(name, settings)
     if problem is not None:
         output.warn(problem)
@@ -109,13 +110,13 @@ def provider(
 def approve(
     name: SkillName,
     project: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="Let them read this folder too, without its keys.")
+        str | None, typer.Option(metavar="FOLDER", help="Also let them read this folder, except its keys.")
     ] = None,
     hide: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Of that folder, hide this as well.")
+        list[str] | None, typer.Option(metavar="NAME", help="Also hide this path in that folder.")
     ] = None,
     host: Annotated[
-        list[str] | None, typer.Option(metavar="HOST", help="Let them reach this host too.")
+        list[str] | None, typer.Option(metavar="HOST", help="Also let them reach this host.")
     ] = None,
 ) -> None:
     """Let the scripts of a skill run, exactly as it is now."""
@@ -152,10 +153,8 @@ def approve(
 )
 def revoke(
     name: Annotated[str, typer.Argument(help="The name of a skill, as `agent config approvals` shows it.")],
-    kind: Annotated[
-        str, typer.Option(help="What it is, as `approvals` shows it: run, use, packages …, or all.")
-    ] = "run",
-    digest: Annotated[str, typer.Option(help="Only of the version whose digest begins so.")] = "",
+    kind: Annotated[str, typer.Option(help="Kind of approval: run, use, packages …, or all.")] = "run",
+    digest: Annotated[str, typer.Option(help="Only the version with this digest prefix.")] = "",
     place: Annotated[
         str, typer.Option(help="Only this host, folder or package, as `approvals` shows it under Where.")
     ] = "",
@@ -164,7 +163,7 @@ def revoke(
     kinds = {each.value for each in ConsentKind}
     if kind not in {*kinds, "all"}:
         raise typer.BadParameter(
-            f"{kind!r} is none of {', '.join((*sorted(kinds), 'all'))}", param_hint="'--kind'"
+            f"{kind!r} is not one of {', '.join((*sorted(kinds), 'all'))}", param_hint="'--kind'"
         )
 
     def wanted(consent: Consent) -> bool:
@@ -177,34 +176,30 @@ def revoke(
 
     gone = ConsentFile(notice=output.warn, journal=open_journal()).revoke(where=wanted)
     if not gone:
-        output.say("There was no approval.")
+        output.say("No such approval.")
         return
-    output.say("Taken back.")
+    output.say("Approval revoked.")
     for consent in gone:
         output.remark(f"{consent.kind.value} {consent.digest}")
 
 
 @app.command(epilog=examples("agent config approvals", "agent config approvals --json"))
-def approvals(json: Json = False) -> None:
+def approvals() -> Result:
     """Show what you approved, of which skill, and when."""
     consents = ConsentFile(notice=output.warn).load()
-    if json:
-        output.print_json({"consents": [consent_view(each) for each in consents]})
-    elif consents:
-        rows = [
-            (
-                each.skill,
-                each.kind.value,
-                each.digest[:19],
-                f"{each.server} {each.place}".strip() or "-",
-                each.granted_at or "-",
-            )
-            for each in consents
-        ]
+
+    def show_consents() -> None:
+        if not consents:
+            output.remark("No approvals beyond the bundled skills.")
+            return
+        rows = []
+        for each in consents:
+            where = f"{each.server} {each.place}".strip() or "-"
+            rows.append((each.skill, each.kind.value, each.digest[:19], where, each.granted_at or "-"))
         output.table(("Skill", "May", "Digest", "Where", "Granted"), rows, flexible="Where")
         latest = max(consents, key=lambda each: each.granted_at or "")
         command = ["agent", "config", "revoke", latest.skill, "--kind", latest.kind.value]
         command += ["--digest", latest.digest[:19], *(["--place", latest.place] if latest.place else [])]
-        output.remark(f"To take the latest back: {escape_hidden(shlex.join(command))}")
-    else:
-        output.remark("Nothing is approved beyond what comes with skillkit.")
+        output.remark(f"To revoke the latest: {escape_hidden(shlex.join(command))}")
+
+    return Result({"consents": [consent_view(each) for each in consents]}, show_consents)

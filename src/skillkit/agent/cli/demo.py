@@ -6,7 +6,7 @@ from pathlib import Path
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.families import commands
+from skillkit.agent.cli.families import Family
 from skillkit.agent.cli.options import examples
 from skillkit.core.manager import SkillManager
 from skillkit.core.text import escape_hidden
@@ -14,7 +14,7 @@ from skillkit.disclosure import Disclosure, SkillContextProvider
 from skillkit.disclosure.cost import CostReport, cost_report
 from skillkit.matching import SkillMatcher
 
-app = commands()
+app = Family()
 
 SAMPLES = Path(__file__).parents[1] / "demo"
 REQUEST = "What is in sales.csv? Give me the totals"

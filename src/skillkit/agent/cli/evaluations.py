@@ -75,9 +75,9 @@ def show_report(found: Report) -> None:
     for problem in found.unreadable:
         output.warn(f"{problem.path} {problem.message}")
     if not found.results:
-        output.warn("Nothing was tested: there is no case of that kind.")
+        output.warn("Nothing was tested: no cases of that kind.")
     if not bad and found.results and found.complete:
-        output.say("\nNothing failed.", "green")
+        output.say("\nNo failures.", "green")
 
 
 def _show_routing(found: Report) -> None:
@@ -140,4 +140,4 @@ def show_difference(difference: "Comparison") -> None:
     for text in difference.dropped:
         output.say(text, "red")
     if not difference.is_worse:
-        output.say("Nothing got worse.")
+        output.say("No regressions.")

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import Any
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.usage import TokenTotals
 from skillkit.agent.runtime import UNAIDED_ANSWER, AgentRuntime, Observers
 from skillkit.agent.telemetry import Step
 from skillkit.core.foreign_json import parse_json
@@ -84,7 +83,7 @@ class TurnEvents:
             sys.stdout.flush()
 
     def document(self, runtime: AgentRuntime, seconds: float, error: Exception | None) -> dict[str, Any]:
-        usage = TokenTotals.of(runtime)
+        usage = runtime.trace.totals
         tokens = usage.tokens
         return {
             "answer": "".join(self._answer).strip(),

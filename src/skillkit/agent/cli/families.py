@@ -1,97 +1,145 @@
-"""Groups of commands: a family of them is imported when one of its commands is asked for."""
+"""Groups of commands, imported when one of them is asked for, and the result of a command."""
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+
+from skillkit.agent.cli import output
+from skillkit.agent.cli.options import Json
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def commands(**settings: Any) -> typer.Typer:
-    """Commands that are decorated into a family: what its module calls `app`."""
-    return typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, **settings)
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result of a command: data for `--json`, a printer for people, and the exit code."""
+
+    data: object
+    show: Callable[[], object]
+    code: int = 0
+
+    def end(self, *, json: bool) -> NoReturn:
+        """Print the result in one of its two forms and leave the command."""
+        if json:
+            output.print_json(self.data)
+        else:
+            self.show()
+        raise typer.Exit(self.code)
 
 
-def group(name: str, help: str, **settings: Any) -> typer.Typer:
+def _with_json(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that returns a Result the option `--json`, and print what it returns."""
+    signature = inspect.signature(function)
+    if signature.return_annotation is not Result:
+        return function
+    knows = "json" in signature.parameters
+
+    @wraps(function)
+    def command(*, json: bool, **given: Any) -> None:
+        function(**given, **({"json": json} if knows else {})).end(json=json)
+
+    if not knows:
+        option = inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Json)
+        signature = signature.replace(parameters=[*signature.parameters.values(), option])
+    command.__signature__ = signature  # type: ignore[attr-defined]  # which Typer reads
+    command.__annotations__ = {**function.__annotations__, "json": Json}
+    return command
+
+
+def _is_plain(parameter: TyperArgument | TyperOption, value: Any) -> bool:
+    """Whether a value needs no conversion: for that Typer imports pydantic, which doubles the start."""
+    text = parameter.type_descriptor.annotation in (str, str | None) and isinstance(value, str)
+    missing = value is None and not parameter.required
+    return text or missing or (value is not None and value is parameter.default)
+
+
+class _PlainOption(TyperOption):
+    def process_value(self, ctx: Any, value: Any) -> Any:
+        if not _is_plain(self, value):
+            return super().process_value(ctx, value)
+        return value if self.callback is None else self.callback(ctx, self, value)
+
+
+class _PlainArgument(TyperArgument):
+    def process_value(self, ctx: Any, value: Any) -> Any:
+        return value if _is_plain(self, value) else super().process_value(ctx, value)
+
+
+class _PlainCommand(TyperCommand):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _plain(super().get_params(ctx))
+
+
+def _plain(parameters: Sequence[Any]) -> list[Any]:
+    """Return the parameters, which take text and defaults as they are."""
+    plain: dict[type, type] = {TyperOption: _PlainOption, TyperArgument: _PlainArgument}
+    for parameter in parameters:
+        parameter.__class__ = plain.get(type(parameter), type(parameter))
+    return list(parameters)
+
+
+class Family(typer.Typer):
+    """Commands that are decorated into a module's `app`."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(rich_markup_mode=None, pretty_exceptions_enable=False, **settings)
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[Function], Function]:
+        register = super().command(name, cls=_PlainCommand, **settings)
+
+        def decorate(function: Function) -> Function:
+            register(_with_json(function))
+            return function  # which may be registered under another name too
+
+        return decorate
+
+
+def group(name: str, help: str, **settings: Any) -> Family:
     """Commands behind a word of their own; without one of them, the word shows what there is."""
-    return commands(name=name, help=help, no_args_is_help=True, **settings)
+    return Family(name=name, help=help, no_args_is_help=True, **settings)
 
 
 class FamilyGroup(TyperGroup):
     """A group that starts fast: `families` says which module has which commands in its `app`."""
 
-    families: Mapping[str, tuple[str, ...]] = {}
+    families: Mapping[str, Sequence[str]] = {}
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        self.commands = _Commands(self.families)
-        _skip_what_is_not_given(self)
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _plain(super().get_params(ctx))
 
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [name for names in self.families.values() for name in names]
 
-class _Commands(MutableMapping[str, Any]):
-    """Commands by name. To list them, or for a name that no family announces, all are imported."""
-
-    def __init__(self, families: Mapping[str, tuple[str, ...]]) -> None:
-        self._waiting = dict(families)
-        self._known: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._known:
-            of_name = [module for module, names in self._waiting.items() if name in names]
-            self._import(of_name or list(self._waiting))
-        return self._known[name]
-
-    def __iter__(self) -> Iterator[str]:
-        self._import(list(self._waiting))
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def __setitem__(self, name: str, command: Any) -> None:
-        self._known[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self._known[name]
-
-    def _import(self, modules: list[str]) -> None:
-        for module in modules:
-            del self._waiting[module]
-            family = import_module(module).app
-            if family.info.name:  # a group of its own
-                group_alone, family = family, commands()
-                family.add_typer(group_alone)
-            found = typer.main.get_group(family).commands
-            for command in found.values():
-                _skip_what_is_not_given(command)
-            self._known.update(found)
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import the command's module; for a name that there is not all of them, to suggest a similar one."""
+        if cmd_name not in self.commands:
+            announcing = [module for module, names in self.families.items() if cmd_name in names]
+            for module in announcing or self.families:
+                self.commands.update(_commands_of(import_module(module).app))
+        return self.commands.get(cmd_name)
 
 
-def _skip_what_is_not_given(command: Any) -> None:
-    """Leave text and what is not given unconverted: for that Typer would import pydantic, which doubles the
-    start."""
-    parameters = command.get_params
-
-    def get_params(context: Any) -> list[Any]:
-        found: list[Any] = parameters(context)
-        for parameter in found:
-            if "process_value" not in vars(parameter):
-                parameter.process_value = _unless_plain(parameter)
-        return found
-
-    command.get_params = get_params
+def walk(command: Any, path: tuple[str, ...] = ("agent",)) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield a command and all below it that are shown, each with the words that are typed for it."""
+    yield path, command
+    if isinstance(command, TyperGroup):
+        context = typer.Context(command)
+        for name in sorted(command.list_commands(context)):
+            below = command.get_command(context, name)
+            if below is not None and not below.hidden:
+                yield from walk(below, (*path, name))
 
 
-def _unless_plain(parameter: Any) -> Callable[[Any, Any], Any]:
-    convert, callback = parameter.process_value, parameter.callback
-    annotation = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
-
-    def process_value(context: Any, value: Any) -> Any:
-        text = annotation in (str, str | None) and isinstance(value, str)
-        missing = value is None and not parameter.required
-        if text or missing or (value is not None and value is parameter.default):
-            return value if callback is None else callback(context, parameter, value)
-        return convert(context, value)
-
-    return process_value
+def _commands_of(family: typer.Typer) -> dict[str, Any]:
+    """Return the commands of a family by name; a group of its own is one command."""
+    if family.info.name:
+        holder = Family()
+        holder.add_typer(family)
+        family = holder
+    return dict(typer.main.get_group(family).commands)

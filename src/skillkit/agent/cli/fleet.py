@@ -40,20 +40,19 @@ Url = Annotated[str, typer.Option("--gateway", metavar="URL", help=f"The gateway
 )
 def gateway(  # noqa: PLR0917
     address: Head = _HEAD,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = PORT,
     tls_cert: Annotated[Path | None, typer.Option(help="Certificate; needed off loopback.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="Its private key.")] = None,
     here: Annotated[
-        bool, typer.Option("--here", help="Also run Ray's head and a worker: a fleet of this machine.")
+        bool, typer.Option("--here", help="Also start Ray's head and a worker on this machine.")
     ] = False,
 ) -> None:
     """Serve programs: the one process that they talk to. It holds the queue and drives Ray."""
-    from skillkit.fleet.gateway_http import GatewayOptions, one_machine, serve_gateway
+    from skillkit.fleet.gateway_process import GatewayOptions, serve_gateway
 
     options = GatewayOptions(address, host, port, tls_cert, tls_key)
-    beside = one_machine(options) if here else ()
-    asyncio.run(serve_gateway(options, beside=beside, say=output.remark))
+    asyncio.run(serve_gateway(options, here=here, say=output.remark))
 
 
 @app.command(
@@ -62,11 +61,11 @@ def gateway(  # noqa: PLR0917
 def worker(
     address: Head = _HEAD,
     slots: Annotated[
-        int | None, typer.Option(min=1, max=1024, help="Runs at once; unless given, two a core.")
+        int | None, typer.Option(min=1, max=1024, help="Maximum parallel runs; default: two per core.")
     ] = None,
-    keys: Annotated[Path | None, typer.Option(help="The fleet's keys, if not in ~/.agent.")] = None,
-    home: Annotated[Path | None, typer.Option(help="Where trees and environments are kept.")] = None,
-    sandbox: Annotated[str | None, typer.Option(help="The sandbox to use, if not the best one.")] = None,
+    keys: Annotated[Path | None, typer.Option(help="Key file, if not in ~/.agent.")] = None,
+    home: Annotated[Path | None, typer.Option(help="Cache folder for trees and environments.")] = None,
+    sandbox: Annotated[str | None, typer.Option(help="Sandbox backend; default: the best available.")] = None,
 ) -> None:
     """Serve the fleet with this machine until it is ended or drained."""
     from skillkit.fleet.joining import serve
@@ -80,7 +79,7 @@ def worker(
 def status(
     gateway: Url = "",
     json: Json = False,
-    metrics: Annotated[bool, typer.Option("--metrics", help="As metrics in Prometheus' text form.")] = False,
+    metrics: Annotated[bool, typer.Option("--metrics", help="Print Prometheus metrics.")] = False,
 ) -> None:
     """Show machines, why one is not used, and what waits and runs by tenant."""
     from skillkit.fleet.operations import fleet_metrics, fleet_status
@@ -105,6 +104,9 @@ def status(
         keys = ("host", "address", "state", "running", "slots", "sandbox", "version", "reason")
         rows = [[each.get(key, "") for key in keys] for each in found["machines"]]
         output.table([key.capitalize() for key in keys], rows, flexible="Reason")
+        for each in found["machines"]:
+            if each.get("remedy"):
+                output.remark(escape_hidden(f"{each['host']}: {each['remedy']}"))
     else:
         output.remark("No machine serves: run `agent fleet worker` on each.")
     if found["tenants"]:
@@ -115,9 +117,9 @@ def status(
 
 @app.command(epilog=examples("agent fleet drain 10.0.0.7"))
 def drain(
-    machine: Annotated[str, typer.Argument(help="Host, address or name, as the status shows it.")],
+    machine: Annotated[str, typer.Argument(help="Host, address or name from `agent fleet status`.")],
     gateway: Url = "",
-    seconds: Annotated[float, typer.Option(min=0, help="How long to wait for what runs there.")] = 600.0,
+    seconds: Annotated[float, typer.Option(min=0, help="How long to wait for running scripts.")] = 600.0,
 ) -> None:
     """Let a machine finish what it runs and take nothing more."""
     from skillkit.fleet.operations import drain_machine
@@ -128,7 +130,7 @@ def drain(
 
 @app.command(epilog=examples("agent fleet prepare pdf-forms csv-report"))
 def prepare(
-    skills: Annotated[list[str], typer.Argument(help="Skills whose scripts are to start fast.")],
+    skills: Annotated[list[str], typer.Argument(help="Skills to prepare.")],
     gateway: Url = "",
 ) -> None:
     """Bring trees and packages of skills to every machine before they are asked for."""
@@ -151,10 +153,10 @@ def prepare(
 @app.command(epilog=examples("agent fleet key", "agent fleet key --tenant acme"))
 def key(
     tenant: Annotated[
-        str | None, typer.Option(help="Print the key of this tenant's programs instead of making one.")
+        str | None, typer.Option(help="Print this tenant's key instead of creating one.")
     ] = None,
     keys: Annotated[
-        Path | None, typer.Option(help="The file; unless given, SKILLKIT_FLEET_KEYS or ~/.agent/fleet.keys.")
+        Path | None, typer.Option(help="Key file; default: SKILLKIT_FLEET_KEYS or ~/.agent/fleet.keys.")
     ] = None,
 ) -> None:
     """Make the fleet's key, Ray's token and a key for programs; every file is closed to others."""

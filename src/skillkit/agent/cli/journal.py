@@ -9,14 +9,14 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.families import group
-from skillkit.agent.cli.options import Json, examples
+from skillkit.agent.cli.families import Result, group
+from skillkit.agent.cli.options import examples
 from skillkit.agent.journal import journal_path
 from skillkit.core.codec import encode
 from skillkit.core.names import canonical_name
 from skillkit.journal import EventFilter, JournalReader, sqlite
 
-app = group("journal", "Export, shorten and measure the record of what skills did.")
+app = group("journal", "Export, prune and measure the journal.")
 
 _AGE = re.compile(r"(\d{1,5})([dhw])")
 _DAYS = {"h": 1 / 24, "d": 1, "w": 7}
@@ -30,12 +30,9 @@ def days(text: str) -> float:
 
 
 @app.command(epilog=examples("agent journal stats", "agent journal stats --json"))
-def stats(json: Json = False) -> None:
+def stats() -> Result:
     """Show how much the journal holds, by kind of event."""
     found = JournalReader(journal_path()).stats()
-    if json:
-        output.print_json({"path": str(journal_path()), **encode(found)})
-        return
     rows: list[tuple[str, object]] = [("Journal", journal_path()), ("Events", f"{found.events:,}")]
     if found.first is not None and found.last is not None:
         rows += [
@@ -43,7 +40,8 @@ def stats(json: Json = False) -> None:
             ("From", f"{datetime.fromtimestamp(found.first):%Y-%m-%d %H:%M}"),
             ("To", f"{datetime.fromtimestamp(found.last):%Y-%m-%d %H:%M}"),
         ]
-    output.facts(rows + [(kind, f"{number:,}") for kind, number in sorted(found.by_kind.items())])
+    rows += [(kind, f"{number:,}") for kind, number in sorted(found.by_kind.items())]
+    return Result({"path": str(journal_path()), **encode(found)}, lambda: output.facts(rows))
 
 
 @app.command(epilog=examples("agent journal export > events.jsonl", "agent journal export --skill pdf"))
@@ -59,8 +57,8 @@ def export(
 
 @app.command(epilog=examples("agent journal prune --keep 90d", "agent journal prune --keep 0d"))
 def prune(
-    keep: Annotated[str, typer.Option(help="Events that are younger stay: 90d, 12h, 2w.")] = "90d",
-    max_megabytes: Annotated[int, typer.Option(help="The oldest go until the rest is not larger.")] = 512,
+    keep: Annotated[str, typer.Option(help="Keep events newer than this: 90d, 12h, 2w.")] = "90d",
+    max_megabytes: Annotated[int, typer.Option(help="Delete the oldest events until the rest fits.")] = 512,
 ) -> None:
     """Delete old events."""
     if not journal_path().exists():

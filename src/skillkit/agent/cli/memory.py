@@ -1,38 +1,34 @@
 """`agent memory …`: what the agent remembers of the user."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from skillkit.agent.cli import outcome, output
-from skillkit.agent.cli.families import group
-from skillkit.agent.cli.options import Json
+from skillkit.agent.cli.families import Result, group
 from skillkit.agent.memory import Fact, Memory
 
-app = group("memory", "Look at, search and delete what the agent remembers.")
+app = group("memory", "List, search and delete remembered facts.")
 
 
 @app.command("list")
-def list_facts(json: Json = False) -> None:
+def list_facts() -> Result:
     """Show every fact, the newest first."""
-    _show(Memory().all(), json=json)
+    return _result(Memory().all(), "Nothing is remembered.")
 
 
 @app.command()
-def search(
-    words: Annotated[list[str], typer.Argument(help="Words to look for.")], json: Json = False
-) -> None:
+def search(words: Annotated[list[str], typer.Argument(help="Search terms.")]) -> Result:
     """Find facts by words."""
-    _show(
-        Memory().search(" ".join(words)), json=json, otherwise="Nothing that is remembered has these words."
-    )
+    return _result(Memory().search(" ".join(words)), "No remembered fact matches.")
 
 
 @app.command()
 def forget(
     identity: Annotated[int | None, typer.Argument(help="The number of a fact.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Forget everything.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Delete all facts.")] = False,
 ) -> None:
     """Delete a fact, or all of them."""
     if (identity is None) != everything:
@@ -44,10 +40,9 @@ def forget(
     output.say(f"Forgot {output.count(gone, 'fact')}.")
 
 
-def _show(facts: Sequence[Fact], *, json: bool, otherwise: str = "Nothing is remembered.") -> None:
-    if json:
-        output.print_json([{"id": fact.id, "text": fact.text, "stated_at": fact.stated_at} for fact in facts])
-    elif facts:
-        output.table(("Id", "Fact", "Stated"), [(f.id, f.text, f.stated_at) for f in facts], flexible="Fact")
-    else:
-        output.remark(otherwise)
+def _result(facts: Sequence[Fact], otherwise: str) -> Result:
+    rows = [(fact.id, fact.text, fact.stated_at) for fact in facts]
+    data = [asdict(fact) for fact in facts]
+    return Result(
+        data, lambda: output.listing(("Id", "Fact", "Stated"), rows, flexible="Fact", otherwise=otherwise)
+    )

@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, and errors as one readable message."""
+"""Exit codes, and errors as one readable message."""
 
 import io
 import json
@@ -53,20 +53,20 @@ def run(program: Callable[..., object], arguments: Sequence[str]) -> int:
 
 
 def _mend_streams() -> None:
-    """Closed streams lead nowhere, and what an encoding cannot say is escaped."""
+    """Replace closed streams with os.devnull; backslash-escape unencodable characters."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
     if sys.stderr is sys.__stderr__ and sys.stderr is not None:
-        raw = io.BufferedWriter(_Unheard(sys.stderr.fileno(), "wb", closefd=False))
+        raw = io.BufferedWriter(_BestEffortStream(sys.stderr.fileno(), "wb", closefd=False))
         sys.stderr = io.TextIOWrapper(raw, encoding=sys.stderr.encoding, line_buffering=True)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 
 
-class _Unheard(io.FileIO):
-    """Where remarks go: a full disk or a reader that is gone must not end what they are about."""
+class _BestEffortStream(io.FileIO):
+    """A stderr that ignores write errors: a full disk or a closed pipe must not fail the command."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
         try:
@@ -187,7 +187,7 @@ def exit_code(error: SkillsUseError) -> int:
             return DRIFT
         case exceptions.ConsentError() | SkillSecurityError():
             return REFUSED
-        case exceptions.ManyFoundError() | exceptions.SourceError():
+        case exceptions.SourceError():
             return USAGE
         case _:
             return ERROR

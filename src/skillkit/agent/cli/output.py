@@ -1,4 +1,4 @@
-"""What the program shows: data on stdout, the rest on stderr, nothing that acts on a terminal."""
+"""Print data to stdout and the rest to stderr, without terminal control sequences."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TextIO
 
@@ -14,6 +14,7 @@ from skillkit.core.text import escape_hidden, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
     from rich.text import Text
 
 WIDTH_WHEN_PIPED = 80
@@ -25,7 +26,7 @@ _LONG_WORD = 20
 
 @cache
 def console(*, stderr: bool = False) -> "Console":
-    """A console that wraps at 80 columns when it is no terminal and never reads markup in data."""
+    """Return a console that wraps at 80 columns without a terminal and never parses markup in data."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
@@ -164,19 +165,45 @@ def print_json(data: object) -> None:
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, flexible: str) -> None:
     """Rows in columns; the column `flexible` takes what is left of the line and wraps in it.
 
-    On a screen so narrow that words would break, each row is a list instead. Laid out by hand: a table
-    of a hundred rows must not cost more than finding a hundred skills.
+    On a screen so narrow that words would break, each row is a list of facts instead.
     """
+    from rich.table import Table
+
     cells = [[escape_hidden(str(cell)) for cell in row] for row in rows]
-    width = _width()
-    place = list(columns).index(flexible)
-    gaps = 2 * (len(columns) - 1)
-    if _is_of_a_person() and _words_that_fit([columns, *cells], place, width - gaps) is None:
+    flexing = list(columns).index(flexible)
+    sizes = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+    words = [_longest_word(column) for column in zip(columns, *cells, strict=True)]
+    space = _width() - 2 * (len(columns) - 1)
+    if _is_of_a_person() and sum(words) - max(0, words[flexing] - _LONG_WORD) > space:
         for first, *others in cells:
-            labelled = list(zip(columns[1:], others, strict=True))
-            _write([first, *(f"  {line}" for line in _layout(labelled, 1, width - 2, whole=True))])
+            _write([first, *(f"  {line}" for line in _fact_lines(columns[1:], others, _width() - 2))])
         return
-    _write(_layout([list(columns), *cells], place, width), headed=True)
+    others_fit = sum(sizes) - sizes[flexing] + min(20, sizes[flexing]) <= space
+    shown = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    for column, size, word in zip(columns, sizes, words, strict=True):
+        if column == flexible:
+            shown.add_column(column, overflow="fold")
+        else:
+            shown.add_column(column, overflow="fold", min_width=size if others_fit else word)
+    for row in cells:
+        shown.add_row(*row)
+    _print_lines(shown)
+
+
+def listing(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], *, flexible: str, otherwise: str
+) -> None:
+    """A table, or a remark where there are no rows."""
+    if rows:
+        table(columns, rows, flexible=flexible)
+    else:
+        remark(otherwise)
+
+
+def left_out(what: str, items: Iterable[object]) -> None:
+    """Name on stderr each thing that was not taken, with its reason."""
+    for item in items:
+        remark(f"{what} {item}", "yellow")
 
 
 def short_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -190,7 +217,17 @@ def short_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
 
 def facts(rows: Sequence[tuple[str, object]]) -> None:
     """A label and what it says, one below the other; a word such as a digest stays whole, to be copied."""
-    _write(_layout([(label, escape_hidden(str(value))) for label, value in rows], 1, _width(), whole=True))
+    values = [escape_hidden(str(value)) for _, value in rows]
+    _write(_fact_lines([label for label, _ in rows], values, _width()))
+
+
+def _fact_lines(labels: Sequence[str], values: Sequence[str], width: int) -> list[str]:
+    indent = max(map(len, labels)) + 2
+    lines = []
+    for label, value in zip(labels, values, strict=True):
+        parts = _wrap_columns(value, max(8, width - indent)) or [""]
+        lines += [f"{'' if place else label:<{indent}}{part}" for place, part in enumerate(parts)]
+    return lines
 
 
 def facts_on_stderr(rows: Sequence[tuple[str, object, str]]) -> None:
@@ -262,47 +299,13 @@ def _is_of_a_person() -> bool:
     return sys.stdout.isatty() or "COLUMNS" in os.environ
 
 
-def _words_that_fit(rows: Sequence[Sequence[str]], flexible: int, space: int) -> list[int] | None:
-    """Return how wide columns must be for their words to stay whole; None where there is no space for it."""
-    words = [
-        max(len(word) for cell in column for word in cell.split() or [""])
-        for column in zip(*rows, strict=True)
-    ]
-    left = space - sum(words) + words[flexible]
-    needed = min(words[flexible], _LONG_WORD)
-    words[flexible] = 0
-    return words if left >= needed else None
+def _longest_word(cells: Sequence[str]) -> int:
+    return max(len(word) for cell in cells for word in cell.split() or [""])
 
 
-def _layout(rows: Sequence[Sequence[str]], flexible: int, width: int, *, whole: bool = False) -> list[str]:
-    wanted = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    longest = list(wanted)
-    gaps = 2 * (len(wanted) - 1)
-    rest = width - gaps - sum(wanted) + wanted[flexible]
-    if rest < min(20, wanted[flexible]):  # the words of the other columns must wrap as well
-        share = max(8, (width - gaps - 20) // max(1, len(wanted) - 1))
-        words = _words_that_fit(rows, flexible, width - gaps) or [0] * len(wanted)
-        longest = [min(size, max(share, word)) for size, word in zip(wanted, words, strict=True)]
-        rest = max(8, width - gaps - sum(longest) + longest[flexible])
-    longest[flexible] = min(wanted[flexible], rest)
-    lines = []
-    for row in rows:
-        parts = [
-            [cell]
-            if len(cell) <= size
-            else textwrap.wrap(
-                cell,
-                size,
-                break_long_words=not whole,
-                break_on_hyphens=not whole and any(len(word) > size for word in cell.split()),
-            )
-            or [""]
-            for cell, size in zip(row, longest, strict=True)
-        ]
-        for number in range(max(len(part) for part in parts)):
-            line = "  ".join(
-                (part[number] if number < len(part) else "").ljust(size)
-                for part, size in zip(parts, longest, strict=True)
-            )
-            lines.append(line.rstrip())
-    return lines
+def _print_lines(table: "Table") -> None:
+    """Print a table without the space that fills its lines."""
+    screen = console()
+    with screen.capture() as captured:
+        screen.print(table)
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))

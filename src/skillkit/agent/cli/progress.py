@@ -1,4 +1,4 @@
-"""Saying on stderr what takes its time: a spinner for people, plain lines for logs."""
+"""Show progress on stderr: a spinner on a terminal, plain lines in logs."""
 
 from threading import Lock
 from typing import TYPE_CHECKING, Self
@@ -7,11 +7,13 @@ from skillkit.agent.cli import output
 from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
     from rich.status import Status
 
 
 class Progress:
-    """Call it with what is being done now; use it as a context manager."""
+    """Shows the activity it is called with; use it as a context manager."""
 
     def __init__(self, *, silent: bool = False) -> None:
         self.silent = silent
@@ -49,3 +51,53 @@ class Progress:
             if self._status is not None:
                 self._status.stop()
                 self._status = None
+
+
+class ProgressBar:
+    """Progress of a download on stderr: a bar for people, a line for every tenth in a log."""
+
+    def __init__(self) -> None:
+        self._bar: Bar | None = None
+        self._task: TaskID | None = None
+        self._tenth = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def say(self, text: str) -> None:
+        output.remark(escape_hidden(text))
+
+    def advance(self, there: int, size: int) -> None:
+        screen = output.console(stderr=True)
+        if not screen.is_terminal:
+            tenth = there * 10 // size
+            if tenth > self._tenth:
+                self._tenth = tenth
+                self.say(f"{tenth * 10} % of {size / 1e9:.1f} GB")
+            return
+        if self._bar is None:
+            from rich import progress as rich
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(
+                rich.BarColumn(), rich.DownloadColumn(), rich.TimeRemainingColumn(), console=screen
+            )
+            self._task = self._bar.add_task("model", total=size)
+            self._bar.start()
+        assert self._task is not None
+        self._bar.update(self._task, completed=there)
+        if there >= size:
+            self.__exit__()
+
+
+def about_download(needed: str) -> str:
+    return (
+        f"The embedded model has to be fetched, once: {needed}. To use another one instead, name an "
+        "endpoint (export OPENAI_BASE_URL=…) or a key (export OPENAI_API_KEY=…, or one of Anthropic, Azure "
+        "or Gemini), or start Ollama."
+    )

@@ -8,11 +8,10 @@ from collections.abc import Callable
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.events import TurnEvents
-from skillkit.agent.cli.model import fetch_first
 from skillkit.agent.cli.outcome import exit_code
 from skillkit.agent.cli.progress import Progress
 from skillkit.agent.cli.turns import Options, TurnTree, runtime_for
+from skillkit.agent.models.provider import ChatProvider
 from skillkit.agent.runtime import AgentRuntime
 from skillkit.agent.telemetry import Stopwatch
 from skillkit.core.exceptions import SkillsUseError
@@ -23,13 +22,13 @@ SECONDS_OF_SILENCE = 3
 
 
 def answer(text: str, options: Options) -> None:
-    """Print the answer to `text` and to what is piped into the program; `-` is that alone."""
+    """Print the answer to `text` and piped input; `-` reads the pipe only."""
     request = _request(text)
     watch = Stopwatch()
     tree = TurnTree(shown=options.verbose)
     runtime = runtime_for(options, show=tree)
-    fetch_first(runtime.provider)
-    runtime.name_files(text)  # not what is piped in: that need not be the user's words
+    _fetch_first(runtime.provider)
+    runtime.name_files(text)  # not piped input, which may be third-party text
     with Progress() as progress:
         if sys.stderr.isatty():
             progress("Thinking")
@@ -39,6 +38,8 @@ def answer(text: str, options: Options) -> None:
 
 def answer_as_data(text: str, options: Options, *, streaming: bool) -> None:
     """Print the answer and how it came about as JSON: one document, or a line for each event."""
+    from skillkit.agent.cli.events import TurnEvents
+
     request = _request(text)
     watch = Stopwatch()
     events = TurnEvents(streaming)
@@ -47,7 +48,7 @@ def answer_as_data(text: str, options: Options, *, streaming: bool) -> None:
     events.start(runtime)
     failure: SkillsUseError | None = None
     try:
-        fetch_first(runtime.provider)
+        _fetch_first(runtime.provider)
         asyncio.run(_hand_over(runtime, request, events.text))
     except SkillsUseError as error:
         failure = error
@@ -57,8 +58,15 @@ def answer_as_data(text: str, options: Options, *, streaming: bool) -> None:
         raise typer.Exit(exit_code(failure))
 
 
+def _fetch_first(provider: ChatProvider) -> None:
+    if provider.download() is not None:
+        from skillkit.agent.cli.asking import fetch_first
+
+        fetch_first(provider)
+
+
 def _request(text: str) -> str:
-    """Return what is asked: the words of `-p`, then what comes through a pipe."""
+    """Return the request: the text of `-p`, then piped input."""
     piped = _piped()
     given = "" if text == STDIN else text
     request = f"{given}\n\n{piped}" if given.strip() and piped.strip() else given or piped
@@ -68,7 +76,7 @@ def _request(text: str) -> str:
 
 
 def _piped() -> str:
-    """Return what comes through a pipe; somebody who waits without knowing why is told."""
+    """Return piped input; explain the wait if none arrives."""
     if sys.stdin.isatty():
         return ""
     try:

@@ -1,10 +1,11 @@
-"""`agent registry …`: a server that existing skill clients install from."""
+"""`agent registry`: a server that existing skill clients install from."""
 
 import contextlib
 import getpass
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -16,46 +17,60 @@ from skillkit.agent.cli.families import group
 from skillkit.agent.cli.options import Json, examples
 from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.extras import pip_install
 from skillkit.core.text import escape_hidden
 from skillkit.registry.access import OPERATOR, PATH, Caller, Purpose, Visibility
 from skillkit.registry.accounts import Accounts, RateLimits
-from skillkit.registry.blobs import BlobFolder
-from skillkit.registry.database import Database
+from skillkit.registry.blobs import open_blobs
+from skillkit.registry.exceptions import MissingError
 from skillkit.registry.moving import export as write_export
-from skillkit.registry.moving import import_export, import_source, is_export
+from skillkit.registry.moving import import_export, import_source, is_export, remove_orphans
 from skillkit.registry.moving import verify as check_digests
 from skillkit.registry.publishing import HOLDS, Publisher
+from skillkit.registry.sqlite import POSTGRESQL, open_database
 from skillkit.registry.store import Registry, SkillRow
 
-app = group("registry", "A skill registry of your own, for clients that exist.")
-owner_app = group("owner", "Owners: names that skills are published under.")
-token_app = group("token", "Tokens: who may read, publish and review.")
-review_app = group("review", "Versions that wait for a review.")
+app = group("registry", "Run a private skill registry for existing clients.")
+owner_app = group("owner", "Manage owners: the names that skills are published under.")
+token_app = group("token", "Manage tokens: who may read, publish and review.")
+review_app = group("review", "Review held versions.")
 app.add_typer(owner_app)
 app.add_typer(token_app)
 app.add_typer(review_app)
 
 DEFAULT_PORT = 8790
 DatabaseFile = Annotated[
-    Path | None,
-    typer.Option("--database", dir_okay=False, help="Unless given, ~/.agent/registry/registry.sqlite."),
+    str,
+    typer.Option(
+        "--database",
+        metavar="FILE|URL",
+        help="A SQLite file or postgresql://…; unless given, ~/.agent/registry/registry.sqlite.",
+    ),
 ]
 BlobsFolder = Annotated[
-    Path | None,
-    typer.Option("--blobs", file_okay=False, help="Unless given, the folder blobs beside the database."),
+    str,
+    typer.Option(
+        "--blobs",
+        metavar="FOLDER|URL",
+        help="A folder or s3://…, gs://…, az://…; unless given, the folder blobs beside the SQLite file.",
+    ),
 ]
 Title = Annotated[str, typer.Argument(metavar="OWNER/SKILL@VERSION")]
-Reason = Annotated[str, typer.Option("--reason", help="What publishers and readers are told.")]
+Reason = Annotated[str, typer.Option("--reason", help="Shown to publishers and readers.")]
 
 
 @contextlib.contextmanager
-def _opened(
-    database: Path | None, blobs: Path | None, visibility: Visibility | None = None
-) -> Iterator[Registry]:
-    file = database or agent_home() / "registry" / "registry.sqlite"
-    opened = Database(file)
+def _opened(database: str, blobs: str, visibility: Visibility | None = None) -> Iterator[Registry]:
+    place = database or str(agent_home() / "registry" / "registry.sqlite")
+    beside = agent_home() / "registry" / "x" if place.startswith(POSTGRESQL) else Path(place)
     try:
-        yield Registry(opened, BlobFolder(blobs or file.with_name("blobs")), visibility)
+        opened = open_database(place)
+        kept = open_blobs(blobs or beside.with_name("blobs"))
+    except ImportError as error:
+        extra = "registry-postgres" if error.name == "psycopg" else "registry-objects"
+        raise SkillsUseError(f"The registry needs {error.name}: {pip_install(extra)}") from error
+    try:
+        yield Registry(opened, kept, visibility)
     finally:
         opened.close()
 
@@ -71,15 +86,18 @@ def _operator() -> Caller:
     )
 )
 def serve(
-    database: DatabaseFile = None,
-    blobs: BlobsFolder = None,
+    database: DatabaseFile = "",
+    blobs: BlobsFolder = "",
     *,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = DEFAULT_PORT,
-    base_url: Annotated[str, typer.Option(help="The address that clients use, if it is another one.")] = "",
+    base_url: Annotated[str, typer.Option(help="The URL that clients use, if it differs.")] = "",
     private: Annotated[bool, typer.Option("--private", help="Every read needs a token.")] = False,
     hold: Annotated[
-        str, typer.Option(help="What waits for a review: new (an owner's first version), grown, none.")
+        str,
+        typer.Option(
+            help="Hold for review: new (an owner's first version), grown (more capabilities), none."
+        ),
     ] = ",".join(HOLDS),
     self_review: Annotated[
         bool, typer.Option("--self-review", help="Publishers may approve their own versions.")
@@ -87,26 +105,24 @@ def serve(
     reads: Annotated[int, typer.Option(min=1, help="Reads a minute per token or address.")] = 600,
     uploads: Annotated[int, typer.Option(min=1, help="Uploads a minute per token or address.")] = 20,
     user_header: Annotated[
-        str, typer.Option(help="The header in which your reverse proxy says who the user is.")
+        str, typer.Option(help="The header in which the reverse proxy names the user.")
     ] = "",
-    proxy: Annotated[
-        list[str] | None, typer.Option(help="The address of a reverse proxy whose headers are believed.")
-    ] = None,
+    proxy: Annotated[list[str] | None, typer.Option(help="The address of a trusted reverse proxy.")] = None,
     tls_cert: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="A certificate chain.")
+        Path | None, typer.Option(exists=True, dir_okay=False, help="The certificate chain.")
     ] = None,
-    tls_key: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="Its key.")] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="The private key.")
+    ] = None,
 ) -> None:
-    """Serve the registry until it is ended."""
+    """Serve the registry."""
     try:
         import uvicorn
 
         from skillkit.registry.app import create_app
         from skillkit.registry.server import Server, ServerSettings
     except ImportError as error:
-        output.complain(
-            f"The registry needs its extra ({error}). Install it with: pip install 'skillkit[registry]'"
-        )
+        output.complain(f"The registry needs its extra ({error}). Install it with: {pip_install('registry')}")
         raise typer.Exit(outcome.ERROR) from None
     held = tuple(word for word in hold.split(",") if word != "none")
     if set(held) - set(HOLDS):
@@ -114,16 +130,14 @@ def serve(
     if (tls_cert is None) != (tls_key is None):
         raise typer.BadParameter("--tls-cert and --tls-key go together", param_hint="'--tls-cert'")
     if user_header and not proxy:
-        raise typer.BadParameter(
-            "needs --proxy, which says whose header is believed", param_hint="'--user-header'"
-        )
+        raise typer.BadParameter("needs --proxy, whose header is trusted", param_hint="'--user-header'")
     listening = _listen(host, port)
     number = listening.getsockname()[1]
     scheme = "https" if tls_cert else "http"
     local = {f"{name}:{number}" for name in {host, "127.0.0.1", "localhost"}}
     address = base_url.rstrip("/") or f"{scheme}://{'127.0.0.1' if host == '0.0.0.0' else host}:{number}"
     if urlsplit(address).path or urlsplit(address).scheme not in ("http", "https"):
-        raise typer.BadParameter("is https:// and a host, without a path", param_hint="'--base-url'")
+        raise typer.BadParameter("must be http(s)://HOST without a path", param_hint="'--base-url'")
     with _opened(database, blobs, Visibility(private)) as registry:
         settings = ServerSettings(
             address,
@@ -145,14 +159,15 @@ def serve(
             timeout_graceful_shutdown=10,
         )
         output.say(address, whole=True)
-        output.remark("Serving; Ctrl-C ends it.")
+        output.remark("Serving; press Ctrl-C to stop.")
         with outcome.hanging_up_terminates():
             uvicorn.Server(config).run(sockets=[listening])
 
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sets TCP_NODELAY only where the protocol is named; without it every answer waits 40 ms.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
@@ -167,12 +182,12 @@ def _listen(host: str, port: int) -> socket.socket:
     "add", epilog=examples("agent registry owner add acme", "agent registry owner add lab --private")
 )
 def add_owner(
-    name: Annotated[str, typer.Argument(help="It can be neither renamed nor given away later.")],
-    private: Annotated[bool, typer.Option("--private", help="Reading it needs a token.")] = False,
-    database: DatabaseFile = None,
-    blobs: BlobsFolder = None,
+    name: Annotated[str, typer.Argument(help="Cannot be renamed or reused later.")],
+    private: Annotated[bool, typer.Option("--private", help="Every read needs a token.")] = False,
+    database: DatabaseFile = "",
+    blobs: BlobsFolder = "",
 ) -> None:
-    """Make an owner."""
+    """Create an owner."""
     with _opened(database, blobs) as registry:
         registry.add_owner(name, _operator(), private=private)
     output.say(f"{name} can publish once it has a token:", whole=True)
@@ -180,8 +195,8 @@ def add_owner(
 
 
 @owner_app.command("list", epilog=examples("agent registry owner list --json"))
-def list_owners(database: DatabaseFile = None, blobs: BlobsFolder = None, json: Json = False) -> None:
-    """Show the owners."""
+def list_owners(database: DatabaseFile = "", blobs: BlobsFolder = "", json: Json = False) -> None:
+    """List owners."""
     with _opened(database, blobs) as registry:
         found = [{"name": row["name"], "private": bool(row["private"])} for row in registry.owners()]
     if json:
@@ -200,17 +215,15 @@ def list_owners(database: DatabaseFile = None, blobs: BlobsFolder = None, json: 
     ),
 )
 def add_token(
-    user: Annotated[str, typer.Argument(help="Whose it is; events name them.")],
+    user: Annotated[str, typer.Argument(help="The user, as events name them.")],
     scope: Annotated[list[str], typer.Option(help="read, publish, review or path; may be repeated.")],
-    owner: Annotated[str, typer.Option(help="For this owner alone; made if it does not exist.")] = "",
+    owner: Annotated[str, typer.Option(help="Only for this owner; created if missing.")] = "",
     *,
     days: Annotated[float | None, typer.Option(min=0, help="Days until it expires.")] = None,
-    database: DatabaseFile = None,
-    blobs: BlobsFolder = None,
+    database: DatabaseFile = "",
+    blobs: BlobsFolder = "",
 ) -> None:
-    """Make a token; it is shown this once."""
-    if PATH in scope and len(scope) > 1:
-        raise typer.BadParameter("path goes alone", param_hint="'--scope'")
+    """Create a token; it is shown once."""
     with _opened(database, blobs) as registry:
         secret = Accounts(registry).add_token(_operator(), user, scope, owner, days=days)
     output.say(f"/s/{secret}" if PATH in scope else secret, whole=True)
@@ -219,8 +232,8 @@ def add_token(
 
 
 @token_app.command("list", epilog=examples("agent registry token list"))
-def list_tokens(database: DatabaseFile = None, blobs: BlobsFolder = None, json: Json = False) -> None:
-    """Show the tokens, without their secrets."""
+def list_tokens(database: DatabaseFile = "", blobs: BlobsFolder = "", json: Json = False) -> None:
+    """List tokens, without their secrets."""
     with _opened(database, blobs) as registry:
         found = [dict(row) for row in Accounts(registry).tokens(_operator())]
     if json:
@@ -236,18 +249,21 @@ def list_tokens(database: DatabaseFile = None, blobs: BlobsFolder = None, json: 
 @token_app.command("revoke", epilog=examples("agent registry token revoke 3"))
 def revoke_token(
     number: Annotated[int, typer.Argument(metavar="ID")],
-    database: DatabaseFile = None,
-    blobs: BlobsFolder = None,
+    database: DatabaseFile = "",
+    blobs: BlobsFolder = "",
 ) -> None:
-    """End a token at once."""
+    """Revoke a token."""
     with _opened(database, blobs) as registry:
-        Accounts(registry).revoke(_operator(), number)
+        try:
+            Accounts(registry).revoke(_operator(), number)
+        except MissingError:
+            raise SkillsUseError(f"No token {number}. All tokens: agent registry token list") from None
     output.say(f"Token {number} is revoked.")
 
 
 @review_app.command("list", epilog=examples("agent registry review list"))
-def list_held(database: DatabaseFile = None, blobs: BlobsFolder = None, json: Json = False) -> None:
-    """Show what waits for a review, and why."""
+def list_held(database: DatabaseFile = "", blobs: BlobsFolder = "", json: Json = False) -> None:
+    """List held versions and why they are held."""
     with _opened(database, blobs) as registry:
         found = [
             {"version": f"{skill.title}@{version.number}", "by": version.publisher, "reason": version.reason}
@@ -255,6 +271,9 @@ def list_held(database: DatabaseFile = None, blobs: BlobsFolder = None, json: Js
         ]
     if json:
         output.print_json({"held": found})
+        return
+    if not found:
+        output.remark("Nothing is waiting for review.")
         return
     output.table(
         ("Version", "By", "Held because"), [tuple(each.values()) for each in found], flexible="Held because"
@@ -264,11 +283,9 @@ def list_held(database: DatabaseFile = None, blobs: BlobsFolder = None, json: Js
 @review_app.command("approve", epilog=examples("agent registry review approve acme/pdf-forms@1.0.0"))
 def approve(
     version: Title,
-    self_review: Annotated[
-        bool, typer.Option("--self-review", help="Also what you published yourself.")
-    ] = False,
-    database: DatabaseFile = None,
-    blobs: BlobsFolder = None,
+    self_review: Annotated[bool, typer.Option("--self-review", help="Also your own versions.")] = False,
+    database: DatabaseFile = "",
+    blobs: BlobsFolder = "",
 ) -> None:
     """Publish a held version."""
     with _opened(database, blobs) as registry:
@@ -278,8 +295,8 @@ def approve(
 @review_app.command(
     "refuse", epilog=examples("agent registry review refuse acme/pdf-forms@1.0.0 --reason 'sends data'")
 )
-def refuse(version: Title, reason: Reason, database: DatabaseFile = None, blobs: BlobsFolder = None) -> None:
-    """Refuse a held version; its number is used up."""
+def refuse(version: Title, reason: Reason, database: DatabaseFile = "", blobs: BlobsFolder = "") -> None:
+    """Refuse a held version; its number cannot be used again."""
     with _opened(database, blobs) as registry:
         _change(registry, version, "refuse", reason)
 
@@ -293,10 +310,10 @@ def yank(
     version: Title,
     reason: Reason = "",
     undo: Annotated[bool, typer.Option("--undo", help="List it again.")] = False,
-    database: DatabaseFile = None,
-    blobs: BlobsFolder = None,
+    database: DatabaseFile = "",
+    blobs: BlobsFolder = "",
 ) -> None:
-    """Take a version out of every list; whoever has pinned it still gets it."""
+    """Remove a version from every list; pins still get it."""
     with _opened(database, blobs) as registry:
         _change(registry, version, "unyank" if undo else "yank", reason)
 
@@ -306,10 +323,10 @@ def block(
     version: Title,
     reason: Reason = "",
     undo: Annotated[bool, typer.Option("--undo", help="Publish it again.")] = False,
-    database: DatabaseFile = None,
-    blobs: BlobsFolder = None,
+    database: DatabaseFile = "",
+    blobs: BlobsFolder = "",
 ) -> None:
-    """Stop handing out a version to anybody."""
+    """Stop serving a version."""
     with _opened(database, blobs) as registry:
         _change(registry, version, "unblock" if undo else "block", reason)
 
@@ -317,8 +334,11 @@ def block(
 def _change(
     registry: Registry, title: str, action: str, reason: str = "", *, self_review: bool = False
 ) -> None:
-    skill, number = _named(registry, title)
-    changed = registry.change(_operator(), skill, number, action, reason, self_review=self_review)
+    try:
+        skill, number = _named(registry, title)
+        changed = registry.change(_operator(), skill, number, action, reason, self_review=self_review)
+    except MissingError:
+        raise SkillsUseError(f"{escape_hidden(title)} not found in {registry.database.place}") from None
     output.say(f"{skill.title}@{changed.number} is {changed.state.value}.", whole=True)
 
 
@@ -326,7 +346,7 @@ def _named(registry: Registry, title: str) -> tuple[SkillRow, str]:
     place, at, number = title.partition("@")
     owner, slash, name = place.partition("/")
     if not (at and slash and number):
-        raise SkillsUseError(f"'{escape_hidden(title)}' is no version: write OWNER/SKILL@VERSION")
+        raise SkillsUseError(f"'{escape_hidden(title)}' is not a version: write OWNER/SKILL@VERSION")
     return registry.skill(_operator(), name, owner, Purpose.FETCH), number
 
 
@@ -335,73 +355,92 @@ def _named(registry: Registry, title: str) -> tuple[SkillRow, str]:
     epilog=examples("agent registry import owner/repo --owner acme", "agent registry import backup.registry"),
 )
 def import_(
-    source: Annotated[str, typer.Argument(help="What `agent skill add` takes, or a file that export wrote.")],
-    owner: Annotated[str, typer.Option(help="Who the skills are published as.")] = "",
+    source: Annotated[str, typer.Argument(help="A source of `agent skill add`, or a file from export.")],
+    owner: Annotated[str, typer.Option(help="The owner to publish as.")] = "",
     skill: Annotated[
-        list[str] | None, typer.Option("--skill", "-s", help="Which of many; may be repeated.")
+        list[str] | None, typer.Option("--skill", "-s", help="Import only this skill; may be repeated.")
     ] = None,
     *,
     ref: Annotated[str | None, typer.Option(help="Branch, tag or full commit.")] = None,
-    database: DatabaseFile = None,
-    blobs: BlobsFolder = None,
+    database: DatabaseFile = "",
+    blobs: BlobsFolder = "",
 ) -> None:
-    """Take in skills of a source, held like uploads, or a whole export."""
+    """Import skills from a source, held like uploads, or a whole export."""
     with _opened(database, blobs) as registry:
         if Path(source).is_file() and is_export(Path(source)):
             rows, count = import_export(registry, Path(source))
             output.say(f"Imported {rows:,} rows and {count:,} archives.")
             return
         if not owner:
-            raise typer.BadParameter("says who the skills are published as", param_hint="'--owner'")
+            raise typer.BadParameter("is required to import skills", param_hint="'--owner'")
         done, left_out = import_source(Publisher(registry), owner, source, skills=tuple(skill or ()), ref=ref)
     for each in done:
         output.say(
             f"{each.title}  {each.version.state.value}  {escape_hidden(each.version.reason)}", whole=True
         )
     for name, reason in left_out:
-        output.warn(f"{escape_hidden(name)} was left out: {escape_hidden(reason)}")
+        output.warn(f"{escape_hidden(name)} was skipped: {escape_hidden(reason)}")
     raise typer.Exit(outcome.PARTIAL if left_out else outcome.OK)
 
 
-@app.command(epilog=examples("agent registry export backup.registry"))
+@app.command(
+    epilog=examples(
+        "agent registry export backup.registry", "agent registry export mirror.registry --since 2026-11-01"
+    )
+)
 def export(
     file: Annotated[Path, typer.Argument(dir_okay=False)],
-    database: DatabaseFile = None,
-    blobs: BlobsFolder = None,
+    *,
+    since: Annotated[
+        datetime | None,
+        typer.Option(help="For a mirror: no tokens and events, and archives from this time (UTC) on."),
+    ] = None,
+    database: DatabaseFile = "",
+    blobs: BlobsFolder = "",
 ) -> None:
-    """Write all rows and archives into one file, also while the registry serves."""
+    """Export all rows and archives to one file, also while serving."""
     with _opened(database, blobs) as registry:
-        rows, count = write_export(registry, file)
+        begun = None if since is None else since.replace(tzinfo=UTC).timestamp()
+        rows, count = write_export(registry, file, begun)
     output.say(f"Wrote {rows:,} rows and {count:,} archives to {escape_hidden(str(file))}", whole=True)
 
 
 @app.command(epilog=examples("agent registry verify"))
-def verify(database: DatabaseFile = None, blobs: BlobsFolder = None) -> None:
-    """Check the digest of every archive and file."""
+def verify(
+    orphans: Annotated[
+        bool, typer.Option("--remove-orphans", help="Delete archives that no version references.")
+    ] = False,
+    database: DatabaseFile = "",
+    blobs: BlobsFolder = "",
+) -> None:
+    """Verify the digest of every archive and file."""
     with _opened(database, blobs) as registry:
+        if orphans:
+            output.remark(f"Removed {remove_orphans(registry):,} archives that no version references.")
         problems = 0
         for problem in check_digests(registry):
             problems += 1
             output.complain(escape_hidden(problem))
     if problems:
         raise typer.Exit(outcome.ERROR)
-    output.say("Every archive and file has its digest.")
+    output.say("Every archive and file matches its digest.")
 
 
 @app.command(epilog=examples("agent registry status --json"))
-def status(database: DatabaseFile = None, blobs: BlobsFolder = None, json: Json = False) -> None:
-    """Show what the registry holds."""
+def status(database: DatabaseFile = "", blobs: BlobsFolder = "", json: Json = False) -> None:
+    """Show the contents of the registry."""
     with _opened(database, blobs) as registry:
         found: dict[str, object] = {
-            "database": str(registry.database.path),
-            "blobs": str(registry.blobs.folder),
+            "database": registry.database.place,
+            "blobs": registry.blobs.place,
         }
         for table in ("owner", "skill", "token"):
             counted = registry.database.row(f"SELECT COUNT(*) AS count FROM {table}")
             found[f"{table}s"] = counted["count"] if counted else 0
         states = registry.database.rows("SELECT state, COUNT(*) AS count FROM version GROUP BY state")
-        found["versions"] = {row["state"]: row["count"] for row in states}
+        versions = {row["state"]: row["count"] for row in states}
     if json:
-        output.print_json(found)
+        output.print_json({**found, "versions": versions})
         return
+    found["versions"] = ", ".join(f"{count} {state}" for state, count in versions.items()) or "0"
     output.facts([(name.capitalize(), str(value)) for name, value in found.items()])

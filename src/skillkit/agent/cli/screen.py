@@ -30,7 +30,7 @@ _PAUSE, _SHARE = 0.05, 5
 
 
 class AnswerScreen:
-    """What a person sees of one turn. Finished paragraphs stay; only the one being written is drawn anew."""
+    """Live view of one turn. Finished paragraphs stay; only the current one is redrawn."""
 
     def __init__(self) -> None:
         self._live: Live | None = None
@@ -42,7 +42,7 @@ class AnswerScreen:
         self._later: asyncio.TimerHandle | None = None
 
     def activity(self, text: str) -> None:
-        """Say what is being done, for as long as nothing is written."""
+        """Show the current activity until text arrives."""
         self._finish_paragraphs(everything=True)
         self._activity, self._since = one_line(text)[:_MAX_LINE], time.monotonic()
         if self._live is None:
@@ -82,7 +82,7 @@ class AnswerScreen:
         self._stop_activity()
 
     def stop(self) -> None:
-        """Clear what is drawn anew, for a question or a message."""
+        """Clear the live region, for a question or a message."""
         self._stop_activity()
         self._stop_drawing()
         self._drawn.clear()
@@ -113,7 +113,7 @@ class AnswerScreen:
         return _one_line(f"{mark} {escape_hidden(self._activity)}", waited)
 
     def _finish_paragraphs(self, *, everything: bool = False) -> None:
-        """Print for good what will not change any more: all up to the last block outside of code."""
+        """Print the finished part: everything up to the last block outside of code."""
         blocks = [found.start() for found in _NEW_BLOCK.finditer(self._unfinished)]
         whole = (end for end in reversed(blocks) if not len(_FENCE.findall(self._unfinished[:end])) % 2)
         end = len(self._unfinished) if everything else next(whole, 0)
@@ -131,7 +131,7 @@ class AnswerScreen:
 
 
 def _cut(block: str) -> tuple[str, str]:
-    """Cut a long block between words; code goes on as code."""
+    """Split a long block between words; code continues as code."""
     end = max(block.rfind("\n"), 0) or max(block.rfind(" "), 0) or len(block)
     fences = [found.group().strip() for found in _FENCE.finditer(block[:end])]
     again = f"{fences[-1]}\n" if len(fences) % 2 else ""
@@ -169,7 +169,7 @@ class DrawnLines:
         self._lines: list[str] = []
 
     def draw(self, content: "RenderableType") -> None:
-        """Let the screen show this in place of what was drawn before."""
+        """Replace the drawn lines by these."""
         lines = self._rendered(content)
         pairs = zip(self._lines, lines, strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
@@ -177,7 +177,7 @@ class DrawnLines:
         if same == drawn == len(lines):
             return
         if same == drawn - 1 and same < len(lines) and lines[same].startswith(self._lines[same]):
-            begun = len(self._lines[same])  # the last line goes on
+            begun = len(self._lines[same])  # the last line continues
             text = "\n".join([lines[same][begun:], *lines[drawn:]])
         elif same == drawn:
             text = "\n" * bool(drawn) + "\n".join(lines[same:])

@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
-from skillkit.agent.cli.families import group
-from skillkit.agent.cli.options import Json, examples
+from skillkit.agent.cli.families import Result, group
+from skillkit.agent.cli.options import examples
 from skillkit.core.text import escape_hidden
 from skillkit.scripts.secret_store import SecretStore
 
-app = group("secret", "Keys that scripts use without seeing them.")
-Name = Annotated[str, typer.Argument(help="As the skill's header calls it, such as KALSHI_KEY.")]
+app = group("secret", "Manage keys that scripts use without seeing them.")
+Name = Annotated[str, typer.Argument(help="Name in the skill's header, such as KALSHI_KEY.")]
 
 
 @app.command(
@@ -38,16 +38,17 @@ def set_(name: Name) -> None:
 
 
 @app.command("list", epilog=examples("agent secret list", "agent secret list --json"))
-def list_(json: Json = False) -> None:
+def list_() -> Result:
     """Show the names of your secrets."""
     names = SecretStore().names()
-    if json:
-        output.print_json({"secrets": names})
-        return
-    for name in names:
-        output.say(escape_hidden(name))
-    if not names:
-        output.remark("There are none. To keep one: agent secret set API_KEY")
+
+    def show() -> None:
+        for name in names:
+            output.say(escape_hidden(name))
+        if not names:
+            output.remark("No secrets. Add one with: agent secret set API_KEY")
+
+    return Result({"secrets": names}, show)
 
 
 @app.command(epilog=examples("agent secret remove KALSHI_KEY"))
@@ -56,4 +57,4 @@ def remove(name: Name) -> None:
     if not SecretStore().remove(name):
         output.complain(f"There is no secret {escape_hidden(name)}.")
         raise typer.Exit(outcome.ERROR)
-    output.say(f"{escape_hidden(name)} is forgotten.")
+    output.say(f"Removed {escape_hidden(name)}.")

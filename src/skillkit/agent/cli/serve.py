@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.families import commands
+from skillkit.agent.cli.families import Family
 from skillkit.agent.cli.options import examples
 from skillkit.agent.cli.outcome import INTERRUPTED, hanging_up_terminates
 from skillkit.agent.cli.overview import enabled_skills
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from skillkit.integrations.mcp import SkillServer
 
-app = commands()
+app = Family()
 
 DEFAULT_PORT = 8765
 SERVED_BY = (
@@ -74,11 +74,11 @@ def serve(
         list[str] | None,
         typer.Option(
             metavar="[CLIENT=]VARIABLE",
-            help="Ask for the token in this variable; needed when others can reach HOST.",
+            help="Require the token in this variable; needed off loopback.",
         ),
     ] = None,
     origin: Annotated[
-        list[str] | None, typer.Option(help="A web origin that may call, besides this machine's.")
+        list[str] | None, typer.Option(help="Allow this web origin, besides local ones.")
     ] = None,
     allow: Annotated[
         list[str] | None,
@@ -87,9 +87,9 @@ def serve(
     scripts: Annotated[
         bool, typer.Option("--scripts", help="Offer scripts too; the client asks before it runs one.")
     ] = False,
-    watch: Annotated[bool, typer.Option(help="Tell clients when skills change.")] = True,
+    watch: Annotated[bool, typer.Option(help="Notify clients when skills change.")] = True,
     print_config: Annotated[
-        bool, typer.Option("--print-config", help="Show what to write into the client's configuration.")
+        bool, typer.Option("--print-config", help="Print the client's configuration.")
     ] = False,
 ) -> None:
     """Serve skills to other programs."""
@@ -161,7 +161,7 @@ def _run_http(
     app = http_app(server, host=host, tokens=tokens, origins=origins)
     config = uvicorn.Config(app, host=host.strip("[]"), port=port, log_level="warning", access_log=False)
 
-    class Announcing(uvicorn.Server):
+    class AnnouncingServer(uvicorn.Server):
         async def startup(self, sockets: "list[socket] | None" = None) -> None:
             await super().startup(sockets)
             if self.started:
@@ -172,7 +172,7 @@ def _run_http(
     gc.collect()
     gc.freeze()
     with hanging_up_terminates():
-        Announcing(config).run()
+        AnnouncingServer(config).run()
 
 
 def _print_config(arguments: list[str], url: str | None, token_env: list[str]) -> None:
@@ -229,7 +229,7 @@ def _say_what_is_not_served(enabled: EnabledSkills, paths: list[Path]) -> None:
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":") if ":" in text else (text, "", str(DEFAULT_PORT))
     if not host or not port.isdecimal() or int(port) > 65535:
-        raise typer.BadParameter(f"{text!r} is no HOST:PORT, such as 127.0.0.1:8765", param_hint="'--http'")
+        raise typer.BadParameter(f"{text!r} is not HOST:PORT, such as 127.0.0.1:8765", param_hint="'--http'")
     return host, int(port)
 
 
@@ -244,5 +244,5 @@ def _token(given: str) -> tuple[str, str]:
 def _allowed(given: str) -> tuple[str, list[str]]:
     client, sign, skills = given.partition("=")
     if not sign or not client:
-        raise typer.BadParameter(f"{given!r} is no CLIENT=SKILLS", param_hint="'--allow'")
+        raise typer.BadParameter(f"{given!r} is not CLIENT=SKILLS", param_hint="'--allow'")
     return client, [name.strip() for name in skills.split(",") if name.strip()]

@@ -6,39 +6,34 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.families import group
-from skillkit.agent.cli.options import Json, examples
+from skillkit.agent.cli.families import Result, group
+from skillkit.agent.cli.options import examples
 from skillkit.agent.conversations import ConversationStore, active_skills, as_markdown
 from skillkit.core.text import escape_hidden
 
-app = group("session", "Look at, export and delete saved conversations.")
-Id = Annotated[str, typer.Argument(help="The id of a conversation, or the beginning of one.")]
+app = group("session", "List, show, export and delete conversations.")
+Id = Annotated[str, typer.Argument(help="Conversation id, or a prefix of it.")]
 
 
 @app.command("list")
-def list_sessions(json: Json = False) -> None:
+def list_sessions() -> Result:
     """Show the saved conversations, the newest first."""
     found = ConversationStore().all()
-    if json:
-        output.print_json(
-            [
-                {
-                    "id": conversation.id,
-                    "created": conversation.created,
-                    "updated": conversation.updated,
-                    "title": conversation.title,
-                    "messages": len(conversation.messages),
-                    "active_skills": active_skills(conversation),
-                }
-                for conversation in found
-            ]
-        )
-        return
-    if not found:
-        output.remark("No conversation is saved. Start one with: agent")
-        return
-    rows = [(conversation.id, len(conversation.messages), conversation.title) for conversation in found]
-    output.table(("Id", "Messages", "Title"), rows, flexible="Title")
+    data = [
+        {
+            "id": each.id,
+            "created": each.created,
+            "updated": each.updated,
+            "title": each.title,
+            "messages": len(each.messages),
+            "active_skills": active_skills(each),
+        }
+        for each in found
+    ]
+    rows = [(each.id, len(each.messages), each.title) for each in found]
+    otherwise = "No conversation is saved. Start one with: agent"
+    columns = ("Id", "Messages", "Title")
+    return Result(data, lambda: output.listing(columns, rows, flexible="Title", otherwise=otherwise))
 
 
 @app.command()

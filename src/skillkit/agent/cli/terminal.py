@@ -1,4 +1,4 @@
-"""Reading what a person types: history, several lines, completion, a status line."""
+"""Read the user's input: history, several lines, completion, a status line."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -49,7 +49,7 @@ class Terminal:
         return await self._session.prompt_async()
 
     async def ask(self, question: str) -> str:
-        """Return what is typed after the question is on the screen; what was typed before is thrown away."""
+        """Return input typed after the question is shown; discard earlier input."""
         clear_typeahead(self._session.input)
         discard_typed_ahead()
         return await self._question.prompt_async(question)

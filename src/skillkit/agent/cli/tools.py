@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.families import Result
 from skillkit.agent.cli.turns import Options, runtime_for
 from skillkit.disclosure import SkillSession, Tool
 
@@ -31,16 +32,14 @@ def show_tools(options: Options, *, json: bool = False) -> None:
     for by_name in (*offered.values(), _tools_with(runtime.skills, *together)):
         for tool in by_name.values():
             tools.setdefault(tool.name, tool)
-    if json:
-        output.print_json({"tools": [_view(tool, _when(tool, offered)) for tool in tools.values()]})
-        return
     rows = [(tool.name, _when(tool, offered), " ".join(tool.description.split())) for tool in tools.values()]
-    output.table(("Tool", "When", "What"), rows, flexible="What")
-
-
-def _view(tool: Tool, when: str) -> dict[str, object]:
-    description = " ".join(tool.description.split())
-    return {"name": tool.name, "when": when, "description": description, "parameters": tool.parameters}
+    data = [
+        {"name": name, "when": when, "description": what, "parameters": tools[name].parameters}
+        for name, when, what in rows
+    ]
+    Result({"tools": data}, lambda: output.table(("Tool", "When", "What"), rows, flexible="What")).end(
+        json=json
+    )
 
 
 def _tools_with(skills: "ProgramSkills", *names: str) -> dict[str, Tool]:

@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from skillkit.agent.approvals import Ask
 from skillkit.agent.cli import output
-from skillkit.agent.cli.model import ProgressBar
+from skillkit.agent.cli.progress import ProgressBar
 from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.memory import Memory
 from skillkit.agent.models.choice import choose

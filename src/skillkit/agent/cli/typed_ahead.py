@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 
 
 def discard_typed_ahead() -> None:
-    """Forget what was typed so far: it was not meant for a question that is only now asked."""
+    """Discard input typed before the question was asked."""
     try:
         import termios
     except ImportError:  # no terminal of this kind

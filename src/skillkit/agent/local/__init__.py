@@ -1,1 +1,1 @@
-"""The embedded model: llama.cpp in this process, one generic mechanism for any skill."""
+"""The embedded model: llama.cpp in this process, one generic mechanism for all skills."""

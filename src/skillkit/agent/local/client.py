@@ -23,7 +23,6 @@ from agent_framework.observability import ChatTelemetryLayer
 
 from skillkit.agent.local.engine import MAX_ANSWER_TOKENS, LocalEngine, Reply
 from skillkit.agent.local.examples import Example, brief, examples_of, help_text, nearest
-from skillkit.agent.local.grounding import missing_value
 from skillkit.agent.local.prompt import (
     Prompt,
     call_prompt,
@@ -34,7 +33,7 @@ from skillkit.agent.local.prompt import (
     said,
     tools_of,
 )
-from skillkit.agent.local.reply import Call, ToolSpec, parse, reply_schema
+from skillkit.agent.local.reply import Call, ToolSpec, missing_value, parse, reply_schema
 from skillkit.agent.local.results import answer_from_result
 from skillkit.agent.local.tools import skills_of_turn
 from skillkit.agent.models.provider import UNAIDED
@@ -45,8 +44,8 @@ from skillkit.disclosure import SkillSession
 NOTHING_READ = Reply("", prompt_tokens=0, processed_tokens=0, reply_tokens=0, cut=False)
 
 
-class SkillsOfTurn:
-    """The skills of a turn as the client reads them: examples, usage and help."""
+class TurnSkills:
+    """The skills of a turn: examples, usage and help for the prompt."""
 
     def __init__(self, manager: SkillManager, session: Callable[[], SkillSession]) -> None:
         self.manager = manager
@@ -66,11 +65,11 @@ class SkillsOfTurn:
         return nearest(request, [example for example in found if example.call.tool in on_offer])
 
     def brief(self, request: str) -> str:
-        """Return usage lines and files, where the texts of the skills are too long."""
+        """Return usage lines and files, used when the texts of the skills are too long."""
         return brief(self.skills(), self.manager, request)
 
     def help_text(self, call: Call) -> str:
-        """Return the written help of the script that a call runs."""
+        """Return the help text of the script that a call runs."""
         skill = self.manager.find_skill(str(call.arguments.get("skill_id", "")))
         return help_text(skill, str(call.arguments.get("script_name", ""))) if skill is not None else ""
 
@@ -78,7 +77,7 @@ class SkillsOfTurn:
 class LocalChatClient(
     FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], ChatTelemetryLayer[Any], BaseChatClient[Any]
 ):
-    """A model in this process. It fills in a call of a tool on offer or answers in plain words."""
+    """A chat client for a model in this process: fills in a tool call or answers in plain words."""
 
     OTEL_PROVIDER_NAME: ClassVar[str] = "skillkit.local"
 
@@ -86,7 +85,11 @@ class LocalChatClient(
         super().__init__()
         self.engine = engine
         self.model = model
-        self.skills: SkillsOfTurn | None = None
+        self.skills: TurnSkills | None = None
+
+    def use_skills(self, skills: TurnSkills) -> None:
+        """Use these skills for the requests of a conversation."""
+        self.skills = skills
 
     def _inner_get_response(
         self, *, messages: Sequence[Message], stream: bool, options: Mapping[str, Any], **kwargs: Any
@@ -141,7 +144,7 @@ class LocalChatClient(
     def _checked(
         self, call: Call, tools: Sequence[ToolSpec], messages: Sequence[Message], message_id: str
     ) -> Content:
-        """Return the call, or the question for a value that nobody has named; it is asked once."""
+        """Return the call, or a question for a value missing from the conversation; it is asked only once."""
         known = known_values(messages)
         if self.skills is not None:
             known = f"{known}\n{self.skills.help_text(call)}"
@@ -182,7 +185,7 @@ class LocalChatClient(
     async def _pieces(
         self, prompt: Prompt, grammar: str | None, options: Mapping[str, Any]
     ) -> AsyncGenerator[str | Reply]:
-        """Yield what the engine writes, from its own thread; leaving early stops the engine."""
+        """Yield the engine's output from its own thread; leaving early stops the engine."""
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[str | Reply | BaseException] = asyncio.Queue()
         cancelled = threading.Event()
@@ -224,14 +227,14 @@ class LocalChatClient(
 
 
 def as_grammar(schema: Mapping[str, Any]) -> str:
-    """Return a JSON schema as a grammar of llama.cpp."""
+    """Convert a JSON schema to a grammar of llama.cpp."""
     from xllamacpp import json_schema_to_grammar
 
     return str(json_schema_to_grammar(json.dumps(schema)))
 
 
 def _final_result(messages: Sequence[Message]) -> str | None:
-    """Return the result of the tool that the conversation ends with."""
+    """Return the tool result at the end of the conversation, if any."""
     spoken = said(messages)
     if not spoken or spoken[-1].role != "tool":
         return None

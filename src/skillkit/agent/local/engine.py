@@ -1,4 +1,4 @@
-"""llama.cpp inside this process: one model, one conversation at a time, its prompt state kept on disk."""
+"""llama.cpp in this process: one model, one conversation at a time, with prompt state cached on disk."""
 
 import atexit
 import json
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
 CONTEXT_TOKENS = 8192
 MAX_ANSWER_TOKENS = 1024
 LOOP_WINDOW = 160
-"""How many of the last pieces are looked at for a small model's habit of saying the same for ever."""
+"""Number of final pieces that are checked for endless repetition, which small models are prone to."""
 
 INTERRUPTED = 130
 
 Turn = dict[str, str]
-"""A message: `role` and `content`."""
+"""A chat message: `role` and `content`."""
 Stop = bool
 OnText = Callable[[str], Stop]
-"""Called with each piece of the reply; True ends it."""
+"""Called with each piece of the reply; returning True stops it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the model wrote, and what that took."""
+    """The model's reply, with its token counts and timing."""
 
     text: str
     prompt_tokens: int
     processed_tokens: int
-    """Prompt tokens that had to be computed; the rest was remembered."""
+    """Prompt tokens that had to be computed; the others were cached."""
     reply_tokens: int
     cut: bool
-    """Whether it stopped because it became too long."""
+    """Whether the reply was truncated by its token limit."""
 
     def after(self, other: "Reply") -> "Reply":
-        """This reply with what an earlier one to the same request took."""
+        """Return this reply with the cost of an earlier reply to the same request added."""
         return replace(
             self,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
@@ -61,22 +61,22 @@ _BETWEEN_LOOKS = 0.01
 
 
 def _runnable() -> int | None:
-    """Return how many threads of this machine run or want to, as most of a few looks saw it."""
+    """Return how many threads of this machine are runnable: the median of a few samples."""
     seen = []
     try:
         for _ in range(_LOOKS):
             seen.append(int(Path("/proc/loadavg").read_text("ascii").split()[3].partition("/")[0]))
             time.sleep(_BETWEEN_LOOKS)
-    except (OSError, ValueError, IndexError):  # not on this system
+    except (OSError, ValueError, IndexError):  # unsupported by this system
         return None
     return sorted(seen)[_LOOKS // 2]
 
 
 def threads(runnable: Callable[[], int | None] = _runnable) -> int:
-    """All cores of a machine that has nothing else to do, else all but one, so that it stays usable.
+    """Return the thread count: all cores of an idle machine, else all but one, so that it stays usable.
 
-    Two threads on two busy cores wait for each other and are slower than one. `runnable` is how many threads
-    of the machine want to run, ours included: an average would still tell of what has ended.
+    Two threads on two busy cores wait for each other and are slower than one. `runnable` returns how many
+    threads of the machine are runnable, including ours; a load average would still count finished ones.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     now = runnable()
@@ -85,7 +85,7 @@ def threads(runnable: Callable[[], int | None] = _runnable) -> int:
 
 
 class LocalEngine:
-    """A model in memory. Calls block; a second caller waits for the first."""
+    """A loaded model. Calls block, and concurrent calls are serialised."""
 
     def __init__(self, model: Path, states: Path | None = None, *, context: int = CONTEXT_TOKENS) -> None:
         try:
@@ -99,7 +99,7 @@ class LocalEngine:
         self._key = secrets.token_urlsafe(32)
         self._processed = ""
         self.context = context
-        """The tokens that prompt and reply may have together."""
+        """Token limit of prompt and reply together."""
         size = model.stat().st_size
         identity = f"{xllamacpp.__version__}\0{model.name}\0{size}\0{context}"
         self.states = PromptStates(states, identity) if states is not None else None
@@ -110,9 +110,9 @@ class LocalEngine:
         parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads()
         parameters.no_extra_bufts = True  # repacked weights would double the memory
         parameters.warmup = False
-        parameters.fit_params = False  # it would read the file once more to see what fits on which device
+        parameters.fit_params = False  # it would read the file again to compute what fits on which device
         parameters.verbosity = -1
-        # The library listens on loopback; without this key nobody else on the machine gets an answer.
+        # The library listens on loopback; the key prevents access by other users of the machine.
         parameters.api_keys = [self._key]
         if self.states is not None:
             parameters.slot_save_path = f"{self.states.folder}{os.sep}"
@@ -126,7 +126,7 @@ class LocalEngine:
 
     @property
     def address(self) -> str:
-        """Where the library listens."""
+        """The address on which the library listens."""
         return str(self._server.listening_address)
 
     def reply(
@@ -139,7 +139,8 @@ class LocalEngine:
         temperature: float = 0.0,
         on_text: OnText = lambda text: False,
     ) -> Reply:
-        """The model's next message, kept to `grammar`; the first `fixed` messages come again and again."""
+        """Generate the next message under `grammar`; the first `fixed` messages repeat from request to
+        request."""
         with self._one_at_a_time:
             turns = self._reuse_nonces(messages)
             remembered = self._remember(turns[:fixed])
@@ -202,9 +203,9 @@ class LocalEngine:
         return [{**turn, "content": text} for turn, text in zip(messages, texts, strict=True)]
 
     def _remember(self, beginning: Sequence[Turn]) -> int:
-        """Take up the state of an earlier request or program, or leave one for the next.
+        """Restore the prompt state of an earlier request or process, or save one for later.
 
-        Returns how many tokens had to be processed for that.
+        Returns the number of tokens processed for it.
         """
         if self.states is None or not beginning:
             return 0
@@ -226,7 +227,7 @@ class LocalEngine:
         return reply.processed_tokens
 
     def _slot(self, action: str, filename: str) -> bool:
-        """Save or restore the state of the prompt; a failure costs time, nothing else."""
+        """Save or restore the prompt state; a failure only costs time."""
         request = Request(
             f"{self.address}/slots/0?action={action}",
             data=json.dumps({"filename": filename}).encode(),
@@ -240,8 +241,8 @@ class LocalEngine:
 
 
 def _leave(working: Lock) -> None:
-    """End a program that was interrupted while the model works: its threads cannot be stopped, and the
-    interpreter must not take itself apart beneath them."""
+    """Exit a program that was interrupted during inference: native threads cannot be stopped, and must not
+    run while the interpreter shuts down."""
     if working.locked():
         sys.stdout.flush()
         sys.stderr.flush()
@@ -249,7 +250,7 @@ def _leave(working: Lock) -> None:
 
 
 def is_looping(text: str) -> bool:
-    """Whether the end of `text` is one phrase four times over."""
+    """Return whether `text` ends with one phrase repeated four times."""
     return any(
         len(text) >= 4 * length and text.endswith(text[-length:] * 4) and text[-length:].strip()
         for length in range(4, len(text) // 4 + 1)

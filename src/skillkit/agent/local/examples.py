@@ -1,4 +1,4 @@
-"""What a skill shows of its use: eval cases that name a call, command lines, usage of its scripts."""
+"""Examples of a skill's use: eval cases that name a call, command lines, usage of its scripts."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ _FENCED = re.compile(r"^```[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A request and the call that answers it."""
+    """A request and the matching call."""
 
     request: str
     call: Call
@@ -48,16 +48,16 @@ def examples_of(skill: SkillMetadata) -> list[Example]:
     ]
 
 
-def nearest(request: str, examples: Sequence[Example], limit: int = NEAREST) -> list[Example]:
+def nearest(request: str, examples: Sequence[Example]) -> list[Example]:
     """Return the examples that the matcher ranks nearest to a request, the nearest last."""
     by_number = {str(number): example for number, example in enumerate(examples)}
     asked = [SkillMetadata(number, each.request, Path(number)) for number, each in by_number.items()]
-    ranked = SkillMatcher(asked).rank(request, limit)
+    ranked = SkillMatcher(asked).rank(request, NEAREST)
     return [by_number[match.skill.name] for match in reversed(ranked)]
 
 
 def brief(skills: Sequence[SkillMetadata], manager: SkillManager, request: str) -> str:
-    """Return what a model reads of skills whose texts are too long: scripts, nearest commands, files."""
+    """Return a summary for skills whose texts are too long: scripts, nearest commands, files."""
     return "\n\n".join(_brief(skill, manager, request) for skill in skills)
 
 
@@ -76,7 +76,7 @@ def usage(skill: SkillMetadata, script: Script) -> str:
 
 
 def help_text(skill: SkillMetadata, name: str) -> str:
-    """Return the written help of a script."""
+    """Return the help text of a script."""
     script = find_script(skill, name)
     written = written_help_of(skill, script) if script is not None else None
     return written.text if written is not None else ""
@@ -94,7 +94,7 @@ def command_lines(skill: SkillMetadata) -> list[str]:
 
 
 def files_of(skill: SkillMetadata, manager: SkillManager) -> list[str]:
-    """Return the files of a skill that can be read: neither its code nor its tests."""
+    """Return the readable files of a skill, without its code and tests."""
     try:
         found = [resource.path for resource in manager.list_resources(skill.name)]
     except (SkillsUseError, OSError):
@@ -103,6 +103,6 @@ def files_of(skill: SkillMetadata, manager: SkillManager) -> list[str]:
     return [skill.skill_path.name, *(path for path in found if Path(path).parts[0] not in code)]
 
 
-def _nearest_lines(request: str, lines: Sequence[str], limit: int = NEAREST) -> list[str]:
+def _nearest_lines(request: str, lines: Sequence[str]) -> list[str]:
     asked = set(terms(request))
-    return sorted(lines, key=lambda line: -len(asked & set(terms(line))))[:limit]
+    return sorted(lines, key=lambda line: -len(asked & set(terms(line))))[:NEAREST]

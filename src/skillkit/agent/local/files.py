@@ -1,4 +1,4 @@
-"""The embedded model on disk: fetched once, checked by its hash, shared by every program of the user."""
+"""Files of the embedded model: downloaded once, verified by hash, shared by all programs of the user."""
 
 import hashlib
 import os
@@ -23,7 +23,7 @@ from skillkit.core.disk import locked, user_home
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """A model as its publisher released it: these bytes and no others."""
+    """A released model file, identified by its size and hash."""
 
     name: str
     size: int
@@ -62,18 +62,16 @@ QWEN_CODER = ModelFile(
 )
 KNOWN_MODELS = (QWEN_CODER,)
 
-"""Called with how many bytes are there, of how many."""
-
 
 def cache_folder() -> Path:
-    """Where models are kept: XDG_CACHE_HOME/skillkit/models."""
+    """Return the folder of models: XDG_CACHE_HOME/skillkit/models."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     root = Path(base) if os.path.isabs(base) else user_home() / ".cache"
     return root / "skillkit" / "models"
 
 
 class ModelStore:
-    """The folder of models; several programs may use it at once."""
+    """The folder of models; several programs may use it concurrently."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder if folder is not None else cache_folder()
@@ -82,17 +80,17 @@ class ModelStore:
         return self.folder / model.filename
 
     def installed(self, model: ModelFile) -> bool:
-        """Whether the file is there in full length; only a file with the right hash ever gets its name."""
+        """Return whether the complete file exists; a file gets its name only after its hash was verified."""
         with suppress(OSError):
             return self.path(model).stat().st_size == model.size
         return False
 
     def verify(self, model: ModelFile) -> bool:
-        """Whether the bytes are still the publisher's."""
+        """Return whether the file still has the publisher's hash."""
         return self.installed(model) and _sha256(self.path(model)) == model.sha256
 
     def remove(self, model: ModelFile) -> bool:
-        """Delete the model and what was fetched of it; False when there was nothing."""
+        """Delete the model and partial downloads; return False if there were none."""
         with locked(self._lock(model)):
             found = False
             for path in (self.path(model), self._partial(model)):
@@ -109,7 +107,7 @@ class ModelStore:
         progress: Advance = lambda there, size: None,
         report: Report = lambda text: None,
     ) -> Path:
-        """The path of the model, fetched if need be from the first source that has its bytes."""
+        """Return the path of the model, downloaded if necessary from the first source with a valid copy."""
         with locked(self._lock(model), lambda: report("Another program is fetching the model; waiting …")):
             if not self.installed(model):
                 sources = (LocalFile(given),) if given is not None else model.sources

@@ -1,4 +1,4 @@
-"""The embedded model: no key, no network after the first use."""
+"""The embedded model: needs no key, and no network after the first use."""
 
 import os
 from pathlib import Path
@@ -82,7 +82,7 @@ class LocalProvider(ChatProvider):
         return LocalChatClient(self.engine(), self.model)
 
     def engine(self) -> "LocalEngine":
-        """The model in memory."""
+        """Return the loaded model."""
         from skillkit.agent.local.engine import LocalEngine
 
         path, states = self.path(), self.store.folder / "states"
@@ -91,7 +91,7 @@ class LocalProvider(ChatProvider):
         return LocalEngine(path, states, context=self.context_tokens)
 
     def path(self) -> Path:
-        """The model's file, as `fetch` has left it."""
+        """Return the path of the model's file, downloaded by `fetch`."""
         if self.settings.model:
             return Path(os.path.expanduser(self.settings.model))
         if not self.store.installed(QWEN_CODER):

@@ -1,13 +1,16 @@
-"""The reply of the embedded model under a grammar: a call of one of the tools on offer, or no tool."""
+"""The embedded model's reply under a grammar: a validated call of an offered tool, or no tool."""
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from skillkit.core.foreign_json import parse_json
 
 NO_TOOL = "none"
+ARGS = "args"
+_WORD = re.compile(r"\w+")
 _LISTED_VALUES = 12
 _KEPT = (
     "type",
@@ -21,12 +24,12 @@ _KEPT = (
     "minItems",
     "anyOf",
 )
-"""The part of JSON schema that grammars are made from."""
+"""The subset of JSON Schema that grammars support."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as the model reads it."""
+    """A tool as presented to the model."""
 
     name: str
     description: str
@@ -52,13 +55,13 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool and its arguments."""
+    """A tool name and its arguments."""
 
     tool: str
     arguments: Mapping[str, Any]
 
     def text(self) -> str:
-        """Return the call as the model writes it."""
+        """Return the call in the model's format."""
         return json.dumps({"tool": self.tool, "arguments": dict(self.arguments)}, ensure_ascii=False)
 
 
@@ -66,7 +69,7 @@ NO_TOOL_TEXT = json.dumps({"tool": NO_TOOL})
 
 
 def reply_schema(tools: Sequence[ToolSpec], *, required: bool = False) -> dict[str, Any]:
-    """Return a JSON schema with an alternative for each tool and, unless `required`, one for no tool."""
+    """Return a JSON schema with one alternative per tool and, unless `required`, one for no tool."""
     alternatives = [] if required else [_object({"tool": {"const": NO_TOOL}})]
     for tool in tools:
         for arguments in _argument_schemas(tool.parameters):
@@ -75,7 +78,7 @@ def reply_schema(tools: Sequence[ToolSpec], *, required: bool = False) -> dict[s
 
 
 def parse(text: str) -> Call | None:
-    """Return the call in a reply; None for no tool, and for a reply that was truncated."""
+    """Return the call in a reply; None for no tool and for a truncated reply."""
     try:
         reply = parse_json(text)
     except ValueError:
@@ -88,7 +91,7 @@ def parse(text: str) -> Call | None:
 
 
 def _argument_schemas(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the schemas of the arguments; `anyOf` narrows properties together, an alternative each."""
+    """Return the argument schemas of a tool: one per alternative in `anyOf`."""
     required = schema.get("required", ())
     found = []
     narrowings: Sequence[Mapping[str, Any]] = schema.get("anyOf") or ({},)
@@ -131,3 +134,53 @@ def _kind(schema: Mapping[str, Any]) -> str:
     if kind == "array":
         return f"list of {_kind(schema.get('items', {}))}"
     return str(kind)
+
+
+def missing_value(call: Call, tool: ToolSpec, known: str) -> str | None:
+    """Return a question for the first value that does not occur in `known`; None if all do.
+
+    Checks required strings without enum or default, each string of a required list, and positional values of
+    a script's `args`.
+    """
+    words = set(_words(known))
+    for name, value in _checked(call, tool):
+        said = _words(value)
+        if not said or not words.issuperset(said):
+            return _question(tool, name)
+    return None
+
+
+def _checked(call: Call, tool: ToolSpec) -> Iterator[tuple[str, str]]:
+    for name, value in call.arguments.items():
+        schema = tool.properties.get(name, {})
+        if name == ARGS and isinstance(value, list):
+            yield from ((name, each) for each in _positional(value))
+        elif name not in tool.required or "default" in schema:
+            continue
+        elif isinstance(value, str) and not _has_choices(schema):
+            yield name, value
+        elif isinstance(value, list) and not _has_choices(schema.get("items", {})):
+            yield from ((name, each) for each in value if isinstance(each, str))
+
+
+def _positional(args: list[Any]) -> Iterator[str]:
+    """Yield the values that are neither options nor follow one."""
+    after_option = False
+    for each in map(str, args):
+        is_option = each.startswith("-")
+        if not is_option and not after_option:
+            yield each
+        after_option = is_option and "=" not in each
+
+
+def _has_choices(schema: Mapping[str, Any]) -> bool:
+    return "enum" in schema or "const" in schema
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _question(tool: ToolSpec, name: str) -> str:
+    described = " ".join(str(tool.properties.get(name, {}).get("description", "")).split())
+    return f"{tool.name} needs a value for {name}{f' ({described})' if described else ''}. Which one?"

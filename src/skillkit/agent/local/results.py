@@ -1,4 +1,4 @@
-"""The result of a tool as the answer to the user, without a second request to the model."""
+"""Format a tool result as the answer to the user, without a second model request."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,12 +8,12 @@ from skillkit.disclosure.tool_result import unfence
 
 MAX_ITEMS = 12
 MAX_FIELDS = 8
-"""Of an entry in a list; a thing that is returned alone is told whole."""
+"""Limit of fields of an entry in a list; a single result is returned in full."""
 MAX_CHARACTERS = 4_000
 
 
 def answer_from_result(result: str) -> str:
-    """Return the result of a tool as text: fields and entries a line each, everything else as it is."""
+    """Return a tool result as text: one line per field or entry, other data unchanged."""
     match _payload(result):
         case {"success": True, "result": value}:
             text = _as_text(value)
@@ -36,7 +36,7 @@ def _payload(result: str) -> Any:
 
 
 def _as_text(value: object, indent: str = "") -> str:
-    """Return data as lines: a field each, an entry of a list each."""
+    """Format data as lines: one per field and per list entry."""
     match value:
         case {**fields}:
             return "\n".join(

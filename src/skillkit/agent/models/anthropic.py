@@ -1,29 +1,23 @@
 """Claude, through the framework's own client."""
 
-import os
 from typing import ClassVar
 
 from skillkit.agent.models.provider import ChatClient, ChatProvider, RequestOptions
 
-DEFAULT_MODEL = "claude-sonnet-4-5"
-ADDRESS = "ANTHROPIC_BASE_URL"
-KEY = "ANTHROPIC_API_KEY"
 MOST_TOKENS = 8192
-"""Of an answer: the service wants to be told, and the client's own 1,024 cut answers short."""
+"""Token limit of an answer: the service requires one, and the client's default of 1,024 truncates answers."""
 
 
 class AnthropicProvider(ChatProvider):
-    """Messages with a key; `base_url` or ANTHROPIC_BASE_URL names another address."""
+    """The Messages API with a key; `base_url` or ANTHROPIC_BASE_URL overrides the address."""
 
     name: ClassVar[str] = "anthropic"
-    key: ClassVar[str | None] = KEY
-    address_variable: ClassVar[str | None] = ADDRESS
+    key: ClassVar[str | None] = "ANTHROPIC_API_KEY"
+    address_variable: ClassVar[str | None] = "ANTHROPIC_BASE_URL"
+    model_variable: ClassVar[str | None] = "ANTHROPIC_MODEL"
+    default_model: ClassVar[str] = "claude-sonnet-4-5"
     marks_end: ClassVar[bool] = True
     options: ClassVar[RequestOptions] = {"max_tokens": MOST_TOKENS}
-
-    @property
-    def model(self) -> str:
-        return self.settings.model or os.environ.get("ANTHROPIC_MODEL") or DEFAULT_MODEL
 
     def problem(self) -> str | None:
         return self.missing_key() or self.missing_package("agent_framework_anthropic", "agent-anthropic")

@@ -1,4 +1,4 @@
-"""Which provider answers: what the user says, then the settings, then what is there."""
+"""Choose the provider: option, settings, then the first available."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,11 +10,11 @@ from skillkit.agent.settings import Settings
 from skillkit.core.exceptions import ConfigurationError
 
 _ASKED_LAST = ("ollama", "local")
-"""Ollama has to be asked over the network, and the embedded model is always there."""
+"""Considered last: Ollama requires a network request, and the embedded model is always available."""
 
 
 def provider_named(name: str, settings: Settings, model: str | None = None) -> ChatProvider:
-    """Return the provider called `name`, with another model if one is given."""
+    """Return the provider called `name`, with another model if given."""
     try:
         made = PROVIDERS.load(name)
     except ConfigurationError as error:
@@ -22,12 +22,13 @@ def provider_named(name: str, settings: Settings, model: str | None = None) -> C
     own = settings.of(name)
     provider = made(replace(own, model=model) if model is not None else own)
     if not isinstance(provider, ChatProvider):
-        raise SettingsError(f"The provider '{name}' is a {type(provider).__name__}, which is no ChatProvider")
+        raise SettingsError(f"Provider '{name}': expected a ChatProvider, got {type(provider).__name__}")
     return provider
 
 
 def choose(settings: Settings, provider: str | None = None, model: str | None = None) -> ChatProvider:
-    """`--provider`, the settings, a key in the environment, a running Ollama, else the embedded model."""
+    """Return the provider from `--provider`, the settings, a key in the environment or a running Ollama, else
+    the embedded model."""
     wanted = provider or settings.provider
     if wanted is not None:
         return provider_named(wanted, settings, model)
@@ -35,7 +36,7 @@ def choose(settings: Settings, provider: str | None = None, model: str | None = 
 
 
 def _loadable(settings: Settings, model: str | None) -> Iterator[ChatProvider]:
-    """Yield the providers in the order in which they are considered; a broken package is passed over."""
+    """Yield the providers in order of preference; a provider that cannot be imported is skipped."""
     names = [name for name in PROVIDERS if name not in _ASKED_LAST]
     for name in (*names, *_ASKED_LAST):
         try:

@@ -1,4 +1,4 @@
-"""A provider's error as one line: what is wrong, in the provider's own words, and what to do."""
+"""Format a provider's error as one line: the problem, the provider's message, a remedy."""
 
 import html
 import json
@@ -14,7 +14,7 @@ _MAX_SAID = 400
 _TOO_LONG = "context_length_exceeded"
 _NO_QUOTA = "insufficient_quota"
 _DAILY = "PerDay"
-"""Part of the id of a quota of Gemini that no waiting brings back."""
+"""Part of the id of a Gemini quota that does not recover by waiting."""
 _STATUS_OF_KIND = {
     "overloaded_error": 529,
     "rate_limit_error": 429,
@@ -23,13 +23,13 @@ _STATUS_OF_KIND = {
     "api_error": 500,
     "server_error": 500,
 }
-"""What a service calls an error in a stream that began well, and the status it would have had before."""
+"""Error types that services send inside a stream, mapped to the equivalent HTTP status."""
 _MARKUP = re.compile(r"<(style|script)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 _CHECK_KEY = "refused the key. Check the variable that holds it: agent config show"
 
 
 def friendly(error: BaseException, provider: ChatProvider) -> AgentError:
-    """Return the error that the user reads in place of a provider's exception."""
+    """Convert a provider's exception to an error for the user."""
     chain = list(_chain(error))
     for link in chain:
         if isinstance(link, AgentError):
@@ -44,7 +44,7 @@ def friendly(error: BaseException, provider: ChatProvider) -> AgentError:
 def _by_status(status: int | None, said: str, provider: ChatProvider, *, quota: bool) -> str | None:
     it_says = f"It says: {said}"
     match status:
-        case 400 if "api key" in said.lower():  # how Gemini says it
+        case 400 if "api key" in said.lower():  # Gemini's wording
             return _CHECK_KEY
         case 401 | 403:
             return f"{_CHECK_KEY}. {it_says}"
@@ -54,9 +54,9 @@ def _by_status(status: int | None, said: str, provider: ChatProvider, *, quota: 
             at = provider.shown_address and f", or there is no such service{provider.shown_address}"
             return f"does not know the model '{provider.model}'{at}. Choose another: --model NAME. {it_says}"
         case 402 | 429 if quota:
-            return f"says that the quota is used up. Choose another: --provider NAME. {it_says}"
+            return f"reports that the quota is exhausted. Choose another: --provider NAME. {it_says}"
         case 429:
-            return f"limits how often it can be asked. Wait, or choose another: --provider NAME. {it_says}"
+            return f"limits the request rate. Wait, or choose another: --provider NAME. {it_says}"
         case 413:
             return _too_long(it_says)
         case 400 | 422 if _TOO_LONG in said:
@@ -64,7 +64,7 @@ def _by_status(status: int | None, said: str, provider: ChatProvider, *, quota: 
         case 400 | 422:
             return f"refused the request: {said}"
         case int(code) if code >= 500:
-            return f"has a problem of its own (status {code}). Try again later. {it_says}"
+            return f"failed with status {code}. Try again later. {it_says}"
         case _:
             return None
 
@@ -81,19 +81,19 @@ def _by_kind(chain: list[BaseException], said: str, provider: ChatProvider) -> s
         longer = f"agent config set {provider.name}.timeout SECONDS"
         return f"sent nothing for {provider.timeout:g} s. Try again, or wait longer: {longer}"
     if any(_is_kind(link, "RemoteProtocolError", "ReadError", "IncompleteRead") for link in chain):
-        return "lost the connection before the answer was whole. Try again"
+        return "lost the connection before the response was complete. Try again"
     if is_unreachable(chain[0]):
         at = provider.shown_address
         return f"cannot be reached{at}. Check the network, or work without it: --provider local"
     if isinstance(chain[-1], TypeError | AttributeError | LookupError | ValueError):
-        return f"sent something that is no answer of a model: {said or type(chain[-1]).__name__}"
+        return f"sent an invalid response: {said or type(chain[-1]).__name__}"
     return f"failed: {said or type(chain[0]).__name__}"
 
 
 def status_of(error: BaseException) -> int | None:
-    """Return the HTTP status that an exception or one of its causes carries.
+    """Return the HTTP status of an exception or one of its causes.
 
-    An error that comes after the answer has begun stands in the stream, with the status of success.
+    An error after the start of a response is part of the stream, whose own status is success.
     """
     for link in _chain(error):
         codes = [getattr(link, name, None) for name in ("status_code", "code")]
@@ -118,19 +118,19 @@ def _status_in(body: Any) -> int | None:
 
 
 def is_out_of_quota(error: BaseException) -> bool:
-    """Whether a service refuses because nothing is left to be used up, which no waiting changes."""
+    """Return whether a quota is exhausted, so that waiting does not help."""
     chain = list(_chain(error))
     daily = any(_DAILY in json.dumps(getattr(link, "details", None), default=str) for link in chain)
     return status_of(error) == 402 or daily or _NO_QUOTA in _own_words(chain)
 
 
 def is_silent(error: BaseException) -> bool:
-    """Whether a service was reached and then sent nothing for too long."""
+    """Return whether a service was reached and then sent nothing until the timeout."""
     return any(_is_kind(link, "ReadTimeout") for link in _chain(error))
 
 
 def is_unreachable(error: BaseException) -> bool:
-    """Whether no connection came about."""
+    """Return whether the connection failed."""
     return not is_silent(error) and any(
         isinstance(link, ConnectionError | TimeoutError) or _is_kind(link, "Connect", "Timeout")
         for link in _chain(error)
@@ -138,7 +138,7 @@ def is_unreachable(error: BaseException) -> bool:
 
 
 def _own_words(chain: list[BaseException]) -> str:
-    """The service's message; only where there is none, the words of the program that asked it."""
+    """Return the service's message, or the client library's if there is none."""
     bodies = [getattr(link, name, None) for link in chain for name in ("body", "details")]
     for read in (_message, _other_words):
         for body in bodies:
@@ -163,7 +163,7 @@ def _message(body: Any) -> str:
 
 
 def _other_words(body: Any) -> str:
-    """What a body says that has no message where services put it."""
+    """Return the text of a body without a message in the usual place."""
     match body:
         case {"detail": [*problems]}:
             return "; ".join(_problem(problem) for problem in problems)
@@ -171,14 +171,14 @@ def _other_words(body: Any) -> str:
             return text
         case dict() | list() if body:
             return json.dumps(body, ensure_ascii=False)
-        case str(text):  # as proxies answer, mostly with a page
+        case str(text):  # as sent by proxies, mostly an HTML page
             return html.unescape(_MARKUP.sub(" ", text))
         case _:
             return ""
 
 
 def _problem(problem: Any) -> str:
-    """One finding of a service that checks requests field by field."""
+    """Format one error of a service that validates requests field by field."""
     match problem:
         case {"loc": [*place], "msg": str(text)}:
             return f"{'.'.join(map(str, place))}: {text}"
@@ -198,6 +198,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _is_kind(error: BaseException, *parts: str) -> bool:
-    """Whether the exception is of a kind so named: HTTP clients differ by provider, their names do not."""
+    """Return whether an exception's class name contains one of `parts`: HTTP clients differ by provider,
+    their names do not."""
     names = [kind.__name__ for kind in type(error).__mro__]
     return any(part in name for part in parts for name in names)

@@ -1,6 +1,5 @@
 """Gemini, through the framework's own client."""
 
-import os
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from skillkit.agent.models.provider import ChatClient, ChatProvider
@@ -8,24 +7,19 @@ from skillkit.agent.models.provider import ChatClient, ChatProvider
 if TYPE_CHECKING:
     from agent_framework import ChatResponse
 
-DEFAULT_MODEL = "gemini-2.5-flash"
-ADDRESS = "GOOGLE_GEMINI_BASE_URL"
-KEY = "GEMINI_API_KEY"
 ATTEMPTS = 3
-"""Of a request, as the other SDKs make without being told."""
+"""Attempts for each request, as many as the other SDKs make by default."""
 
 
 class GeminiProvider(ChatProvider):
-    """Generated content with a key; `base_url` or GOOGLE_GEMINI_BASE_URL names another address."""
+    """The Gemini API with a key; `base_url` or GOOGLE_GEMINI_BASE_URL overrides the address."""
 
     name: ClassVar[str] = "gemini"
-    key: ClassVar[str | None] = KEY
-    address_variable: ClassVar[str | None] = ADDRESS
+    key: ClassVar[str | None] = "GEMINI_API_KEY"
+    address_variable: ClassVar[str | None] = "GOOGLE_GEMINI_BASE_URL"
+    model_variable: ClassVar[str | None] = "GEMINI_MODEL"
+    default_model: ClassVar[str] = "gemini-2.5-flash"
     marks_end: ClassVar[bool] = True
-
-    @property
-    def model(self) -> str:
-        return self.settings.model or os.environ.get("GEMINI_MODEL") or DEFAULT_MODEL
 
     def problem(self) -> str | None:
         return self.missing_key() or self.missing_package("agent_framework_gemini", "gemini")
@@ -43,10 +37,12 @@ class GeminiProvider(ChatProvider):
                 retry_options=genai.types.HttpRetryOptions(attempts=ATTEMPTS, initial_delay=0.5),
             ),
         )
-        return GeminiChatClient(model=self.model, client=connection)
+        client: ChatClient = GeminiChatClient(model=self.model, client=connection)
+        client.connection = connection  # closed together with the client
+        return client
 
     def refusal(self, response: "ChatResponse[Any]") -> str | None:
-        """The service does not answer a request that its filter stopped: it has no candidate then."""
+        """Return why a safety filter blocked the request; such a response has no candidate."""
         raw = response.raw_representation
         for part in raw if isinstance(raw, list) else [raw]:
             feedback = getattr(part, "prompt_feedback", None)
@@ -56,4 +52,4 @@ class GeminiProvider(ChatProvider):
         return None
 
     async def close(self, client: ChatClient) -> None:
-        await client._genai_client.aio.aclose()
+        await client.connection.aio.aclose()

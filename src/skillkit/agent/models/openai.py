@@ -1,7 +1,6 @@
-"""OpenAI, and every service that speaks its protocol: Azure, Ollama, servers of one's own."""
+"""OpenAI and compatible services: Azure, Ollama, self-hosted servers."""
 
 import json
-import os
 from typing import Any, ClassVar
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -14,22 +13,16 @@ from skillkit.agent.models.provider import (
     RequestOptions,
 )
 
-DEFAULT_MODEL = "gpt-5-mini"
-ADDRESS = "OPENAI_BASE_URL"
-KEY = "OPENAI_API_KEY"
-
 
 class OpenAIProvider(ChatProvider):
-    """Chat completions with a key; `base_url` or OPENAI_BASE_URL names another service."""
+    """Chat completions with a key; `base_url` or OPENAI_BASE_URL overrides the address."""
 
     name: ClassVar[str] = "openai"
-    key: ClassVar[str | None] = KEY
-    address_variable: ClassVar[str | None] = ADDRESS
+    key: ClassVar[str | None] = "OPENAI_API_KEY"
+    address_variable: ClassVar[str | None] = "OPENAI_BASE_URL"
+    model_variable: ClassVar[str | None] = "OPENAI_MODEL"
+    default_model: ClassVar[str] = "gpt-5-mini"
     marks_end: ClassVar[bool] = True
-
-    @property
-    def model(self) -> str:
-        return self.settings.model or os.environ.get("OPENAI_MODEL") or DEFAULT_MODEL
 
     def effort_options(self, effort: str) -> RequestOptions:
         reasons = self.model.startswith(("gpt-5", "o1", "o3", "o4"))
@@ -37,7 +30,7 @@ class OpenAIProvider(ChatProvider):
 
     @property
     def api_key(self) -> str | None:
-        """The key; servers of one's own need none, and the SDK insists on some text."""
+        """Return the key; self-hosted servers need none, but the SDK requires a value."""
         return super().api_key or ("none" if self.address else None)
 
     def problem(self) -> str | None:
@@ -64,7 +57,7 @@ def completions_client(
 
 
 def with_timeout(connection: Any, seconds: float) -> Any:
-    """Return an SDK's connection that gives up after so many seconds without a byte; it repeats what a busy
+    """Return an SDK connection that times out after `seconds` without data, and retries requests that a busy
     service refused."""
     from openai import Timeout
 
@@ -72,29 +65,21 @@ def with_timeout(connection: Any, seconds: float) -> Any:
     return connection.with_options(timeout=limits)
 
 
-AZURE_KEY = "AZURE_OPENAI_API_KEY"
-ENDPOINT = "AZURE_OPENAI_ENDPOINT"
-DEPLOYMENT = "AZURE_OPENAI_DEPLOYMENT_NAME"
-
-
 class AzureProvider(ChatProvider):
-    """A deployment with a key; the model's name is the deployment's."""
+    """An Azure deployment with a key; the model's name is the deployment's."""
 
     name: ClassVar[str] = "azure"
-    key: ClassVar[str | None] = AZURE_KEY
-    address_variable: ClassVar[str | None] = ENDPOINT
+    key: ClassVar[str | None] = "AZURE_OPENAI_API_KEY"
+    address_variable: ClassVar[str | None] = "AZURE_OPENAI_ENDPOINT"
+    model_variable: ClassVar[str | None] = "AZURE_OPENAI_DEPLOYMENT_NAME"
     marks_end: ClassVar[bool] = True
-
-    @property
-    def model(self) -> str:
-        return self.settings.model or os.environ.get(DEPLOYMENT) or ""
 
     def problem(self) -> str | None:
         missing = self.missing_key()
         if missing is None and not self.address:
-            missing = f"The provider 'azure' needs an endpoint: export {ENDPOINT}=…"
+            missing = f"The provider 'azure' needs an endpoint: export {self.address_variable}=…"
         if missing is None and not self.model:
-            missing = f"The provider 'azure' needs a deployment: export {DEPLOYMENT}=…"
+            missing = f"The provider 'azure' needs a deployment: export {self.model_variable}=…"
         return missing or self.missing_package("agent_framework_openai", "azure")
 
     def client(self) -> ChatClient:
@@ -105,16 +90,15 @@ class AzureProvider(ChatProvider):
         return client
 
 
-OLLAMA_ADDRESS = "OLLAMA_HOST"
 SECONDS = 0.5
-"""That a running Ollama gets to say which models it has."""
+"""Timeout in seconds for listing the models of a running Ollama."""
 
 
 class OllamaProvider(ChatProvider):
-    """Any model that Ollama has; without a choice, the first one it lists."""
+    """Any model installed in Ollama; by default the first it lists."""
 
     name: ClassVar[str] = "ollama"
-    address_variable: ClassVar[str | None] = OLLAMA_ADDRESS
+    address_variable: ClassVar[str | None] = "OLLAMA_HOST"
     marks_end: ClassVar[bool] = True
 
     @property
@@ -122,7 +106,7 @@ class OllamaProvider(ChatProvider):
         return self.settings.model or next(iter(self.models() or ()), "")
 
     def models(self) -> list[str] | None:
-        """Return the models that Ollama has; None when it cannot be reached."""
+        """Return the models installed in Ollama; None if it is unreachable."""
         try:
             with urlopen(f"{self.address}/api/tags", timeout=SECONDS) as response:
                 return [str(entry["name"]) for entry in json.load(response)["models"]]

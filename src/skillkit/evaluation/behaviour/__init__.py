@@ -1,1 +1,1 @@
-"""The behaviour tier: what a model does with a skill, and without it."""
+"""The behaviour tier: model runs with and without a skill."""

@@ -1,20 +1,20 @@
-"""Limits of a run in calls, tokens and money, and an estimate beforehand."""
+"""Limits of a run in calls, tokens and money, and a cost estimate."""
 
 from dataclasses import dataclass
 
 from skillkit.evaluation.behaviour.transcript import Transcript
 
 HANDFUL = 5
-"""Paid runs from which somebody is asked first."""
+"""Number of paid runs from which a confirmation is required."""
 
 
 class BudgetSpentError(Exception):
-    """A limit is reached; what is done is kept."""
+    """Raised when a limit is reached; finished runs are kept."""
 
 
 @dataclass
 class Budget:
-    """What may be spent, and what was."""
+    """Limits, and the amounts spent so far."""
 
     max_calls: int | None = None
     max_tokens: int | None = None
@@ -24,7 +24,7 @@ class Budget:
     cost: float = 0.0
 
     def check(self) -> None:
-        """Raise before a run that would begin beyond a limit."""
+        """Raise before a run that would exceed a limit."""
         for name, spent, most in (
             ("calls", self.calls, self.max_calls),
             ("tokens", self.tokens, self.max_tokens),
@@ -41,14 +41,14 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a test would take, from the number of runs and the length of prompts."""
+    """Estimated cost of a test, from the number of runs and the length of prompts."""
 
     runs: int
-    """Without those that are recorded."""
+    """Number of runs, without recorded ones."""
     recorded: int
     tokens: int
     judged: int = 0
-    """Requests to a judge."""
+    """Number of judge requests."""
 
     def __str__(self) -> str:
         recorded = f", {self.recorded} are recorded" if self.recorded else ""

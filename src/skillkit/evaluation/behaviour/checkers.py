@@ -1,4 +1,4 @@
-"""Checker scripts: a program of the skill that looks at the files of a run and says by its exit code."""
+"""Checker scripts: a script of the skill grades the files of a run by its exit code."""
 
 from pathlib import Path
 
@@ -13,18 +13,18 @@ from skillkit.scripts.models import Outcome, ScriptRequest
 from skillkit.scripts.runners import default_runner
 
 ANSWER = "answer.txt"
-"""The file with the answer, beside those of the run."""
+"""The file with the answer, next to the files of the run."""
 _INTERPRETERS = frozenset({"python", "python3", "bash", "sh", "node"})
 
 
 def run_checker(check: Check, run: Transcript, skill: SkillMetadata, suite: Path) -> Grade:
-    """Run the script that a check names, in the sandbox, on a copy of the files of the run."""
+    """Run the script named by a check, in the sandbox, on a copy of the files of the run."""
     words = [word for value in check.values for word in value.split()]
     if words and Path(words[0]).name in _INTERPRETERS:
         words = words[1:]
     script = _script(words[0], skill, suite) if words else None
     if script is None:
-        return Grade(check, None, "the checker is no file of the skill")
+        return Grade(check, None, "checker not found in the skill")
     files = [CaseFile(path, content=text) for path, text in {**run.files, ANSWER: run.answer}.items()]
     with workspace(files, ()) as folder:
         request = ScriptRequest(
@@ -44,7 +44,7 @@ def run_checker(check: Check, run: Transcript, skill: SkillMetadata, suite: Path
 
 
 def _script(word: str, skill: SkillMetadata, suite: Path) -> str | None:
-    """The path of the checker within the skill."""
+    """Return the path of the checker within the skill."""
     base = real_path(skill.base_dir)
     for place in (base, suite.parent):
         path = real_path(place / word)

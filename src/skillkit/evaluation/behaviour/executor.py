@@ -1,4 +1,4 @@
-"""Whoever carries out a task: an agent of this program, or another program."""
+"""Interface of executors: an agent of this program, or an external program."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,22 +10,22 @@ from skillkit.evaluation.behaviour.transcript import Transcript
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is asked, in which folder, with which skill at hand."""
+    """A request with its folder and skill."""
 
     prompts: tuple[str, ...]
     folder: Path
-    """A throw-away folder with the files of the case."""
+    """A temporary folder with the files of the case."""
     skill: SkillMetadata | None
-    """None is the baseline: the same without the skill."""
+    """None for the baseline, which runs without the skill."""
     seconds: float = 300.0
     calls: Path | None = None
-    """Where an executor that can keeps each answer of the model until the whole run is recorded."""
+    """Path at which an executor may record each model response until the whole run is recorded."""
     mark: Path | None = None
-    """Where it leaves a mark while it waits for an answer that would be lost with this process."""
+    """Path of the marker for a pending request whose response would be lost with this process."""
 
 
 class Executor(Protocol):
-    """Runs a task and tells what happened; what goes wrong is the transcript's `error`."""
+    """Runs a task and returns its transcript; a failure sets its `error`."""
 
     @property
     def name(self) -> str: ...
@@ -35,16 +35,16 @@ class Executor(Protocol):
 
     @property
     def paid(self) -> bool:
-        """Whether a run may cost money."""
+        """Whether runs may cost money."""
         ...
 
     @property
     def tells_cost(self) -> bool:
-        """Whether its transcripts say what they cost, so that a limit in money can hold."""
+        """Whether its transcripts contain costs, which a limit in money requires."""
         ...
 
     def run(self, task: Task) -> Transcript: ...
 
     def close(self) -> None:
-        """Give back what it holds for all its runs."""
+        """Release resources shared by all runs."""
         ...

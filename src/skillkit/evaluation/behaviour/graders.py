@@ -1,4 +1,4 @@
-"""Checks against what a run did: passed, failed, or not judged."""
+"""Checks of a run: passed, failed, or not judged."""
 
 import ast
 import operator
@@ -25,7 +25,7 @@ NEEDS_JUDGE = "needs a judge: --judge PROVIDER"
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """One check of one run; `passed` is None where nobody could judge it."""
+    """The result of one check of one run; `passed` is None if it was not judged."""
 
     check: Check
     passed: bool | None
@@ -42,7 +42,7 @@ class Grade:
 
 
 def grade(check: Check, run: Transcript, skill: str) -> Grade:
-    """Judge a check without a model; a sentence stays open."""
+    """Grade a check without a model; statements are left for the judge."""
     grader = _GRADERS.get(check.kind)
     if grader is None:
         return Grade(check, None, check.note or NEEDS_JUDGE)
@@ -132,7 +132,7 @@ def _document(check: Check, run: Transcript) -> object:
 
 
 def _fenced(text: str) -> str:
-    """The lines of the first block between fences."""
+    """Return the lines of the first fenced block."""
     lines = iter(text.splitlines())
     if not any(line.strip() in ("```", "```json") for line in lines):
         return ""
@@ -143,7 +143,7 @@ def _json(check: Check, run: Transcript, skill: str) -> Iterator[str]:
     try:
         document = _document(check, run)
     except ValueError:
-        yield f"{check.path or 'the answer'} is no JSON"
+        yield f"{check.path or 'the answer'} is not valid JSON"
         return
     if check.kind is CheckKind.JSON_SUBSET:
         yield from subset_differences(check.data, document)
@@ -154,7 +154,7 @@ def _json(check: Check, run: Transcript, skill: str) -> Iterator[str]:
 
 
 def _tool_calls(check: Check, run: Transcript, skill: str) -> Iterator[str]:
-    """Each named tool was called, with arguments that match, in the order given where it matters."""
+    """Yield the missing tool calls: each named tool, with matching arguments, in order if required."""
     remaining = list(run.calls)
     called = ", ".join(call.name for call in run.calls[:8]) or "none"
     for name, pattern in _wanted_calls(check):
@@ -179,7 +179,7 @@ def _tools_absent(check: Check, run: Transcript, skill: str) -> Iterator[str]:
 
 
 def _wanted_calls(check: Check) -> Iterator[tuple[str, str | Mapping[str, object] | None]]:
-    """The tools that a check names, each with the pattern or the values that its arguments must have."""
+    """Yield the tools named by a check, each with the pattern or values of its arguments."""
     patterns = check.data if isinstance(check.data, list) else [None] * len(check.values)
     yield from zip(check.values, patterns, strict=True)
 
@@ -253,7 +253,7 @@ _GRADERS: dict[CheckKind, Callable[[Check, Transcript, str], Iterator[str]]] = {
 }
 
 
-# Expressions over the answer, such as Waza's `len(output) > 10`: a small part of Python, evaluated here
+# Expressions over the answer, such as Waza's `len(output) > 10`: a subset of Python, evaluated here
 
 _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], object]] = {
     ast.Gt: operator.gt,
@@ -272,7 +272,7 @@ _FUNCTIONS: dict[str, Callable[..., object]] = {"len": len, "any": any, "all": a
 
 
 def evaluate(text: str, names: Mapping[str, object]) -> object:
-    """The value of an expression of names, texts, numbers, comparisons and a few methods of texts."""
+    """Evaluate an expression of names, strings, numbers, comparisons and a few string methods."""
     try:
         return _value(ast.parse(text[:LONGEST_PATTERN], mode="eval").body, names)
     except (SyntaxError, TypeError, ValueError, KeyError, RecursionError, MemoryError) as error:

@@ -1,4 +1,4 @@
-"""A model that judges the sentences of a case: one question a run, and a quote for each verdict."""
+"""A model that judges the statements of a case: one question per run, and a quote for each verdict."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,29 +7,29 @@ from skillkit.core.foreign_json import parse_json
 LONGEST_ANSWER = 6000
 
 Verdict = tuple[bool | None, str]
-"""Whether a sentence holds, None where that is not known, and the evidence."""
+"""Whether a statement holds (None if unknown), and the evidence."""
 
 
 class Judge:
-    """Asks a model which sentences are true of an answer."""
+    """Asks a model which statements are true of an answer."""
 
     def __init__(self, ask: Callable[[str], str], model: str = "", *, in_process: bool = False) -> None:
         self.ask = ask
-        """A question in, the model's answer out."""
+        """Takes a question and returns the model's answer."""
         self.model = model
         self.in_process = in_process
-        """The model runs in this process and ends with it, so that no answer can be lost on its way."""
+        """Whether the model runs in this process, so that no response can be lost in transit."""
         self.asked = 0
 
     def verdicts(self, sentences: Sequence[str], prompt: str, answer: str) -> list[Verdict]:
-        """Return a verdict for each sentence, all of them by one question."""
+        """Return a verdict for each statement, with a single question."""
         self.asked += 1
         said = self.ask(question(sentences, prompt, answer))
         return read_verdicts(said, len(sentences), answer)
 
 
 def read_verdicts(said: str, count: int, answer: str) -> list[Verdict]:
-    """Return what a judge says of `count` sentences; a quote that is not in the answer proves nothing."""
+    """Parse verdicts on `count` statements; a quote that is not in the answer makes its verdict unknown."""
     try:
         entries = parse_json(said[said.index("[") : said.rindex("]") + 1])
     except ValueError:
@@ -49,7 +49,7 @@ def _verdict(entry: dict[str, object] | None, answer: str) -> Verdict:
 
 
 def question(sentences: Sequence[str], prompt: str, answer: str) -> str:
-    """What a judge is asked; the answer is data between marks, not an instruction."""
+    """Return the judge's prompt; the answer is fenced as data, not an instruction."""
     shown = answer if len(answer) <= LONGEST_ANSWER else f"{answer[:LONGEST_ANSWER]}\n… (shortened)"
     listed = "\n".join(f"{number}. {sentence}" for number, sentence in enumerate(sentences, 1))
     return (

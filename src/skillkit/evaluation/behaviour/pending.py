@@ -1,4 +1,4 @@
-"""Requests that were sent and have no recorded answer: after a kill nobody sends them twice unasked."""
+"""Sent requests without a recorded response, so that a killed test repeats none without consent."""
 
 import json
 import os
@@ -11,28 +11,28 @@ from skillkit.core.exceptions import ConfigurationError
 
 
 class UnknownOutcomeError(ConfigurationError):
-    """A request was under way when an earlier test was killed: what came of it is not known."""
+    """A request was pending when an earlier test was killed; its outcome is unknown."""
 
 
 class PendingRequest:
-    """A mark on disk, there from before a model is asked until its answer is recorded."""
+    """A marker on disk, written before a model request and removed after its response is recorded."""
 
     def __init__(self, mark: Path, asked: str) -> None:
         self.mark = mark
         self.asked = asked
-        """Who is asked, for people."""
+        """Name of the model or program, for messages."""
         self._begun = False
 
     def check(self) -> None:
-        """Raise where an earlier test left its mark."""
+        """Raise if an earlier test left its marker."""
         if not self._begun and self.mark.exists():
             raise UnknownOutcomeError(
-                f"{self.asked} was at work on this when an earlier test ended: "
-                "its answer is not known, and nobody said to ask again"
+                f"An earlier test ended while {self.asked} was answering. The request may have been "
+                "sent and is not repeated unless asked to"
             )
 
     def begin(self) -> None:
-        """Leave the mark before the model is asked."""
+        """Write the marker before the model request."""
         self.check()
         self._begun = True
         self.mark.parent.mkdir(parents=True, exist_ok=True)
@@ -43,12 +43,13 @@ class PendingRequest:
         sync_folder(self.mark.parent)
 
     def end(self) -> None:
-        """Whoever recorded the answer says so."""
+        """Remove the marker after the response is recorded."""
         self.mark.unlink(missing_ok=True)
 
     @contextmanager
     def given_up_on_errors(self) -> Iterator[None]:
-        """What ends by an error or by Ctrl-C has no answer to wait for, and may be asked again."""
+        """Remove the marker on an error or Ctrl-C: no response is pending, and the request may be
+        repeated."""
         try:
             yield
         except BaseException:

@@ -1,4 +1,4 @@
-"""An outside program as executor: `claude -p`, `codex exec`, or any command that answers on its output."""
+"""An external program as executor: `claude -p`, `codex exec`, or any command that prints its answer."""
 
 import json
 import os
@@ -16,12 +16,12 @@ from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript, files
 
 PROMPT = "{prompt}"
 MOST_OUTPUT = 4 << 20
-"""Of what it says so much is read, and of a program that says more than the next no more."""
+"""Limits on its output: the part that is read, and the total size."""
 MOST_SAID = 256 << 20
 
 
 class ProgramExecutor:
-    """Starts a command in the folder of the case, with the skill where the program looks for skills."""
+    """Starts a command in the folder of the case, with the skill in the program's skills folder."""
 
     def __init__(
         self,
@@ -31,14 +31,14 @@ class ProgramExecutor:
         paid: bool = True,
     ) -> None:
         self.command = command
-        """With `{prompt}` where the request goes; at the end if it is nowhere."""
+        """The command, with `{prompt}` for the request; without it the request is the last argument."""
         self.skills_folder = skills_folder
         self.model = model
         self.paid = paid
 
     @property
     def tells_cost(self) -> bool:
-        """Whether it is a program whose events say what it cost."""
+        """Whether the program's events contain costs."""
         return self.name == "claude"
 
     @property
@@ -47,17 +47,18 @@ class ProgramExecutor:
 
     @classmethod
     def named(cls, command: Sequence[str], model: str = "") -> "ProgramExecutor":
-        """A known program by its name, or a whole command."""
+        """Return the executor for a known program name or a complete command."""
         known = PRESETS.get(command[0]) if len(command) == 1 else None
         chosen = known or cls(tuple(command))
         place = shutil.which(chosen.command[0])
         if place is None:
             raise ConfigurationError(f"The program '{chosen.command[0]}' is not installed")
-        whole = (os.path.abspath(place), *chosen.command[1:])  # it starts in another folder
+        whole = (os.path.abspath(place), *chosen.command[1:])  # absolute because it starts in another folder
         return cls(whole, chosen.skills_folder, model or chosen.model, chosen.paid)
 
     def run(self, task: Task) -> Transcript:
-        """The mark stays until the run is recorded: what the program asked by then is not known."""
+        """Run the task; the marker stays until the run is recorded, since the program's requests are
+        unknown."""
         if task.mark is None:
             return self._run(task)
         request = PendingRequest(task.mark, self.name)
@@ -66,7 +67,7 @@ class ProgramExecutor:
             return self._run(task)
 
     def close(self) -> None:
-        """Nothing of a program outlives its run."""
+        """Do nothing: each run ends its program."""
 
     def _run(self, task: Task) -> Transcript:
         if task.skill is not None:
@@ -93,7 +94,7 @@ class ProgramExecutor:
         )
 
     def _start(self, prompt: str, task: Task) -> tuple[str, str, bool]:
-        """The output, why it did not come to its end, and whether that was for its time."""
+        """Return the output, the reason of an incomplete run, and whether it timed out."""
         command = [part.replace(PROMPT, prompt) for part in self.command]
         if command == list(self.command):
             command.append(prompt)
@@ -122,7 +123,7 @@ PRESETS = {
 
 
 def _events(output: str) -> Iterator[Mapping[str, object]]:
-    """Lines of JSON, when every line is one; the events of both programs."""
+    """Yield the events of either program, if every line of the output is JSON."""
     lines = [line for line in output.splitlines() if line.strip()]
     try:
         events = [parse_json(line) for line in lines]
@@ -133,7 +134,7 @@ def _events(output: str) -> Iterator[Mapping[str, object]]:
 
 
 def _read_events(events: Sequence[Mapping[str, object]]) -> tuple[str, list[ToolCall]]:
-    """The answer and the tools, from the events of claude and of codex."""
+    """Return the answer and the tool calls, from the events of claude or codex."""
     texts: list[str] = []
     calls: list[ToolCall] = []
     final = ""
@@ -174,7 +175,7 @@ def _usage(events: Sequence[Mapping[str, object]]) -> dict[str, float]:
 
 
 def _skills(calls: Sequence[ToolCall], task: Task) -> Iterator[str]:
-    """The skill, where a call of a tool names it or reads its file."""
+    """Yield the skill if a tool call names it or reads its file."""
     if task.skill is None:
         return
     name = task.skill.base_dir.name

@@ -1,4 +1,4 @@
-"""Recordings: every run on disk as soon as it is over, to be resumed and replayed without a model."""
+"""Recordings: every run is saved when it ends, to be resumed and replayed without a model."""
 
 import hashlib
 import json
@@ -20,15 +20,15 @@ from skillkit.journal.sensitive import redacted
 FORMAT = "skillkit.evaluation.recording"
 VERSION = 1
 RECORDINGS = "recordings"
-"""The folder beside the cases."""
+"""The folder of recordings, next to the cases."""
 
 
 class StaleRecordingError(ConfigurationError):
-    """A recording of another version of the skill, another prompt or another model."""
+    """The recording belongs to another version of the skill, another prompt or another model."""
 
 
 class NoRecordingError(ConfigurationError):
-    """A run that was never recorded."""
+    """The run was never recorded."""
 
 
 def digest_of(*parts: object) -> str:
@@ -37,7 +37,7 @@ def digest_of(*parts: object) -> str:
 
 
 def skill_digest(skill: SkillMetadata | None) -> str:
-    """The skill without its evaluations, which change when they are run."""
+    """Return the digest of the skill without its evaluations, which change when they are run."""
     if skill is None:
         return ""
     files = tree_digest(skill.base_dir).files
@@ -47,7 +47,7 @@ def skill_digest(skill: SkillMetadata | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RunKey:
-    """Which run a recording is of, and what it depends on."""
+    """Key of a recording: the run and its inputs."""
 
     skill: str
     suite: str
@@ -60,7 +60,7 @@ class RunKey:
     prompt_digest: str
     skill_digest: str
     suite_folder: Path = Path()
-    """Where the file of cases lies; the key is the same in another copy of the skill."""
+    """The path of the file of cases; the key is the same in another copy of the skill."""
 
     @property
     def file_name(self) -> str:
@@ -75,7 +75,7 @@ class RunKey:
 
 
 class Recordings:
-    """Recordings, one file a run."""
+    """Recordings, one file per run."""
 
     def __init__(
         self,
@@ -86,37 +86,38 @@ class Recordings:
         ask_again: bool = False,
     ) -> None:
         self.folder = folder
-        """Where they are; None is the folder beside each file of cases."""
+        """The folder of recordings; None is the folder next to each file of cases."""
         self.replay = replay
-        """Only recordings; no model is asked."""
+        """Use recordings only; send no model requests."""
         self.resume = resume
-        """Recordings of an earlier run count; without it only those of this one do."""
+        """Use recordings of earlier runs too; otherwise only those of this one."""
         self.accept_stale = accept_stale
         self.ask_again = ask_again
-        """Ask what was under way when an earlier test was killed, although that may be the second time."""
+        """Repeat requests that were pending when an earlier test was killed, at the risk of sending them
+        twice."""
         self.stale = 0
-        """How many recordings of another version were accepted."""
+        """Number of accepted recordings of another version."""
         self.executor = ""
-        """Who made the recording that was read last."""
+        """The model or program of the last recording read."""
         self.model = ""
         self.judge: Mapping[str, object] | None = None
-        """How often the judge was right whose recordings were read."""
+        """A description of the judge of the recordings read."""
         self.newest = ""
-        """When the newest of the recordings that were read was made."""
+        """The time of the newest recording read."""
         self._made: set[str] = set()
 
     def counts(self, key: RunKey) -> bool:
-        """Whether a run need not be made because it is recorded."""
+        """Return whether a run is recorded and need not be repeated."""
         if not (self.replay or self.resume) or (data := self._read(self._path(key))) is None:
             return False
         return self.replay or self.accept_stale or not (self._changes(data, key) or _is_broken(data))
 
     def find(self, key: RunKey) -> Transcript | None:
-        """The recording of a run; None where there is none that counts and a model may be asked."""
+        """Return the recording of a run; None if none is valid and a model may be called."""
         fresh = self.replay or self.resume or key.file_name in self._made
         data = self._read(self._path(key)) if fresh else None
         if data is not None and not self.replay and _is_broken(data):
-            data = None  # nothing was answered, so nothing is asked twice
+            data = None  # no response was received, so no request is repeated
         if data is None:
             if self.replay:
                 raise NoRecordingError(f"There is no recording of {key.skill} {key.case} ({key.variant})")
@@ -140,21 +141,22 @@ class Recordings:
         return Transcript.from_data(transcript) if isinstance(transcript, Mapping) else None
 
     def calls(self, key: RunKey) -> Path:
-        """Return the file of a run's single calls; those of an unfinished run count when resuming."""
+        """Return the file of a run's individual responses; resuming uses those of an unfinished run."""
         path = self._unfinished(key, "jsonl")
         if not self.resume:
             path.unlink(missing_ok=True)
         return path
 
     def mark(self, key: RunKey) -> Path:
-        """Return the mark of a run that waits for an answer; one of an earlier test counts when resuming."""
+        """Return the marker of a run with a pending request; resuming honours the marker of an earlier
+        test."""
         path = self._unfinished(key, "asked")
         if not self.resume or self.ask_again:
             path.unlink(missing_ok=True)
         return path
 
     def keep(self, key: RunKey, transcript: Transcript, judge: Mapping[str, object] | None = None) -> None:
-        """Write a run as soon as it is over, with the agreement of who judges it."""
+        """Save a run when it ends, with a description of its judge."""
         data = {
             "format": FORMAT,
             "version": VERSION,
@@ -169,7 +171,7 @@ class Recordings:
         replace_file(self._path(key), redacted(text).encode("utf-8", "replace"))
         self._unfinished(key, "asked").unlink(missing_ok=True)
         calls = self._unfinished(key, "jsonl")
-        if not transcript.broken:  # one that broke off goes on after the answers that it got
+        if not transcript.broken:  # an aborted run resumes after its recorded responses
             calls.unlink(missing_ok=True)
         with suppress(OSError):
             calls.parent.rmdir()
@@ -181,7 +183,7 @@ class Recordings:
         return (self.folder or key.suite_folder / RECORDINGS) / key.file_name
 
     def _changes(self, data: Mapping[str, object], key: RunKey) -> list[str]:
-        """What a recording depends on that is different now; in a replay there is no model to compare."""
+        """Return the inputs of a recording that changed; a replay has no model to compare."""
         kept = data.get("key")
         recorded = kept if isinstance(kept, Mapping) else {}
         compared = {
@@ -204,12 +206,12 @@ class Recordings:
         except (OSError, ValueError) as error:
             raise ConfigurationError(f"The recording {path} cannot be read: {error}") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("version") != VERSION:
-            raise ConfigurationError(f"{path} is no recording that this version reads")
+            raise ConfigurationError(f"{path} is not a recording of a supported version")
         return data
 
 
 def _is_broken(data: Mapping[str, object]) -> bool:
-    """Whether a recording is of a run that failed for the service's sake; a judge has its reason there."""
+    """Return whether the recorded run failed because of the service; always False for a judge."""
     key, transcript = data.get("key"), data.get("transcript")
     if not isinstance(key, Mapping) or key.get("variant") == "judge" or not isinstance(transcript, Mapping):
         return False

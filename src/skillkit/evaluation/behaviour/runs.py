@@ -1,4 +1,4 @@
-"""Running the behaviour cases of a skill: with it and without, several times, recorded, graded."""
+"""Run the behaviour cases of a skill: with it and without, several times, recorded, graded."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ DEFAULT_SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True)
 class BehaviourCase:
-    """A case with the skill that it is about and the file it comes from."""
+    """A case with its skill and its file."""
 
     case: Case
     skill: SkillMetadata
@@ -41,7 +41,7 @@ class BehaviourCase:
 
 
 class BehaviourRunner:
-    """What runs cases: an executor or recordings, a budget, and perhaps a judge."""
+    """Runs cases with an executor or recordings, a budget, and optionally a judge."""
 
     def __init__(
         self,
@@ -56,19 +56,19 @@ class BehaviourRunner:
     ) -> None:
         self.recordings = recordings
         self.executor = executor
-        """None when everything is replayed."""
+        """The executor; None if everything is replayed."""
         self.runs = runs
         self.baseline = baseline
         self.judge = judge
         self.budget = Budget() if budget is None else budget
         self.progress = progress
         self.stopped = ""
-        """Why not every case was run."""
+        """Why some cases were not run."""
         self.unknown = 0
-        """Requests that were under way when an earlier test was killed, and were not sent again."""
+        """Requests that were pending when an earlier test was killed, and were not repeated."""
 
     def estimate(self, cases: Sequence[BehaviourCase]) -> Estimate:
-        """How many runs are still to be made, and about how much there is to read."""
+        """Return the number of remaining runs and their estimated tokens."""
         runs = recorded = tokens = judged = 0
         for case in cases:
             instructions = case.skill.skill_path.stat().st_size // 4
@@ -86,7 +86,7 @@ class BehaviourRunner:
         return Estimate(runs, recorded, tokens, judged)
 
     def run(self, cases: Iterable[BehaviourCase]) -> list[Result]:
-        """Every case; at a limit or when somebody interrupts, what is done is kept and the rest skipped."""
+        """Run every case; at a limit or interrupt, finished runs are kept and the other cases skipped."""
         results: list[Result] = []
         for case in cases:
             if not self.stopped:
@@ -116,7 +116,7 @@ class BehaviourRunner:
         outcome, message = _outcome(grades[WITH])
         broken = next((run for made in runs.values() for run in made if run.broken), None)
         if broken is not None and outcome is not CaseOutcome.FAILED:
-            outcome, message = CaseOutcome.ERROR, f"a run broke off: {broken.error}"
+            outcome, message = CaseOutcome.ERROR, f"a run was aborted: {broken.error}"
         return self._result(case, outcome, message, runs, grades)
 
     def _transcript(self, case: BehaviourCase, variant: str, number: int) -> Transcript:
@@ -142,7 +142,7 @@ class BehaviourRunner:
                 self.recordings.mark(key),
             )
             made = self.executor.run(task)
-            made = replace(made, seconds=round(made.seconds, 3))  # as it is recorded
+            made = replace(made, seconds=round(made.seconds, 3))  # rounded as in the recording
         self.budget.spend(made)
         self.recordings.keep(key, made, self.agreement())
         return made
@@ -151,7 +151,7 @@ class BehaviourRunner:
         found = []
         checks = _checks(case.case)
         if run.broken and not any(check.kind is CheckKind.COMPLETED for check in checks):
-            return [Grade(check, None, f"the run broke off: {run.error}") for check in checks]
+            return [Grade(check, None, f"the run was aborted: {run.error}") for check in checks]
         for check in checks:
             if check.kind is CheckKind.CHECKER:
                 found.append(run_checker(check, run, case.skill, case.suite))
@@ -165,7 +165,8 @@ class BehaviourRunner:
     def _judged(
         self, grades: list[Grade], case: BehaviourCase, run: Transcript, variant: str, number: int
     ) -> list[Grade]:
-        """The grades with the judge's verdicts on sentences, recorded like a run: nothing is asked twice."""
+        """Return the grades with the judge's verdicts on statements, recorded like a run so that none is
+        repeated."""
         open_checks = [made.check for made in grades if made.passed is None]
         sentences = [check.text for check in open_checks if check.kind is CheckKind.STATEMENT]
         if self.judge is None or not sentences:
@@ -204,7 +205,7 @@ class BehaviourRunner:
             return judge.verdicts(sentences, prompt, answer)
 
     def agreement(self) -> Mapping[str, object] | None:
-        """Return who judges; in a replay, who judged then."""
+        """Return a description of the judge; in a replay, the recorded one."""
         if self.executor is None:
             return self.recordings.judge
         return {"model": self.judge.model} if self.judge is not None else None
@@ -275,14 +276,14 @@ def _with_verdicts(grades: Sequence[Grade], verdicts: Mapping[str, Verdict]) -> 
 
 
 def _checks(case: Case) -> tuple[Check, ...]:
-    """The checks of a case; without any, the expected output is a sentence for a judge."""
+    """Return the checks of a case; without any, the expected output becomes a statement for the judge."""
     if case.checks or not case.expected_output:
         return case.checks
     return (Check(CheckKind.STATEMENT, text=f"The answer agrees with this: {case.expected_output}"),)
 
 
 def _passed(grades: Sequence[Grade]) -> bool | None:
-    """A run passes when a check passed and none failed; one that nobody judged is neither."""
+    """Return whether a check passed and none failed; None if no check was judged."""
     if any(made.passed is False for made in grades):
         return False
     return True if any(made.passed for made in grades) else None
@@ -304,7 +305,7 @@ def _outcome(runs: Sequence[Sequence[Grade]]) -> tuple[CaseOutcome, str]:
 
 
 def metrics(results: Sequence[Result]) -> dict[str, object]:
-    """Pass rates with and without the skill, the difference with its interval, and what was flaky."""
+    """Return pass rates with and without the skill, their difference with its interval, and flaky cases."""
     found: dict[str, object] = {"cases": len(results)}
     rates = {}
     for variant in (WITH, WITHOUT):
@@ -324,7 +325,7 @@ def metrics(results: Sequence[Result]) -> dict[str, object]:
 
 
 def spent(results: Sequence[Result]) -> dict[str, object]:
-    """What the runs in these results took when they were made."""
+    """Return the requests, tokens and cost that the runs in these results took when they were made."""
     made = [run for result in results for variant in (WITH, WITHOUT) for run in _runs(result, variant)]
     calls, tokens, costs = ([run.get(name) or 0 for run in made] for name in ("requests", "tokens", "cost"))
     return {"calls": sum(map(_number, calls)), "tokens": sum(map(_number, tokens)),

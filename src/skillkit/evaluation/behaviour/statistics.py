@@ -1,4 +1,4 @@
-"""Pass rates with intervals: few cases say little, however often each is run, and the report says so."""
+"""Pass rates with confidence intervals, which stay wide for few cases however often each is run."""
 
 import math
 from collections.abc import Sequence
@@ -6,28 +6,28 @@ from dataclasses import dataclass
 
 Z = 1.96
 LEAST_CASES = 5
-"""Cases from which on it can be estimated how much the runs of one case have in common."""
+"""Minimum number of cases for estimating the correlation between the runs of one case."""
 
 
 @dataclass(frozen=True, slots=True)
 class PassRate:
-    """A share of runs, with how many independent runs it is worth."""
+    """A share of runs, with its effective number of independent runs."""
 
     share: float
     size: float
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval."""
+        """Return the 95 % interval."""
         return wilson(self.share, self.size)
 
 
 def pass_rate(cases: Sequence[tuple[int, int]]) -> PassRate | None:
-    """The share over cases, each with the runs that passed and all of its runs; None of nothing.
+    """Return the pass rate over cases, each given as passed runs and all runs; None without runs.
 
-    Runs of one case are alike: how much is estimated from the cases (the variance of a ratio between
-    clusters), and the share is worth at least one run a case and at most all runs. With fewer than five
-    cases, or when all runs end alike, nothing can be estimated and each case counts once.
+    Runs of one case are correlated: the correlation is estimated from the cases (the variance of a ratio
+    between clusters), and the effective number is at least one run per case and at most all runs. With fewer
+    than five cases, or if all runs have the same outcome, no estimate is possible and each case counts once.
     """
     counted = [(passed, runs) for passed, runs in cases if runs]
     runs = sum(each for _, each in counted)
@@ -44,7 +44,7 @@ def pass_rate(cases: Sequence[tuple[int, int]]) -> PassRate | None:
 
 
 def wilson(share: float, total: float) -> tuple[float, float]:
-    """The 95 % interval of a share of so many independent runs."""
+    """Return the 95 % interval of a share of independent runs."""
     scale = 1 + Z * Z / total
     middle = (share + Z * Z / (2 * total)) / scale
     half = Z * math.sqrt(share * (1 - share) / total + Z * Z / (4 * total * total)) / scale
@@ -52,9 +52,9 @@ def wilson(share: float, total: float) -> tuple[float, float]:
 
 
 def difference(here: PassRate | None, there: PassRate | None) -> dict[str, object] | None:
-    """The difference of two shares with its 95 % interval (Newcombe), and whether it is more than chance.
+    """Return the difference of two rates with its 95 % interval (Newcombe), and whether it is significant.
 
-    That both are of the same cases is not used: the interval is rather too wide than too narrow.
+    The pairing of cases is not used: the interval is conservative.
     """
     if here is None or there is None:
         return None

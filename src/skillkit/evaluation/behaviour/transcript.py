@@ -1,4 +1,4 @@
-"""What one run did: the answer, the calls of tools, the files, and what it cost."""
+"""Transcript of one run: answer, tool calls, files and cost."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ NO_FILES: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool that the model called."""
+    """A tool call by the model."""
 
     name: str
     arguments: str = ""
@@ -32,23 +32,23 @@ class Transcript:
     answer: str = ""
     calls: tuple[ToolCall, ...] = ()
     skills: tuple[str, ...] = ()
-    """Skills whose instructions the model got."""
+    """Skills whose instructions were sent to the model."""
     files: Mapping[str, str] = field(default_factory=lambda: NO_FILES)
-    """Text files in the folder of the case at the end."""
+    """Text files in the folder of the case after the run."""
     tokens: int = 0
     requests: int = 1
-    """How often a model was asked."""
+    """Number of model requests."""
     seconds: float = 0.0
     cost: float | None = None
-    """Where the service says so."""
+    """Cost, if the service reports it."""
     error: str = ""
-    """Why the run did not come to its end."""
+    """Why the run is incomplete."""
     timed_out: bool = False
-    """It did not end because its time was over, which is an answer; any other error is none."""
+    """Whether it timed out, which is a valid result unlike any other error."""
 
     @property
     def broken(self) -> bool:
-        """Whether the service or program failed, so that the run says nothing about the skill."""
+        """Whether the service or program failed, so that the run is no result of the skill."""
         return bool(self.error) and not self.timed_out
 
     def as_data(self) -> dict[str, object]:
@@ -60,7 +60,7 @@ class Transcript:
 
 
 def files_in(folder: Path) -> dict[str, str]:
-    """The text files of a folder, bounded in number, size and depth; what a link leads to is none of them."""
+    """Return the text files of a folder, limited in number, size and depth; links are skipped."""
     found: dict[str, str] = {}
     for path in sorted(plain_files(folder, LONGEST_FILE)):
         if len(found) >= MOST_FILES:
@@ -72,7 +72,7 @@ def files_in(folder: Path) -> dict[str, str]:
 
 
 def plain_files(folder: Path, longest: int) -> Iterator[Path]:
-    """Return what may be read of what somebody else's program has left behind: no links, nothing endless."""
+    """Yield the regular files that a third-party program left behind: no links, limited in number."""
     waiting = [(os.fspath(folder), 0)]
     left = _MOST_ENTRIES
     while waiting:

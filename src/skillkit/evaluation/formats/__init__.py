@@ -1,4 +1,4 @@
-"""Files of cases in every format that is read: one function, one model."""
+"""Read files of cases in every supported format, with one function and one model."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ __all__ = ["SUFFIXES", "read_cases_file"]
 
 
 def read_cases_file(path: Path, skill: str | None = None) -> Suite | Unreadable:
-    """The cases of a file; `skill` is meant where the file does not say which one it is about."""
+    """Read the cases of a file; `skill` is the default for cases that do not name one."""
     try:
         return _read(path, skill)
     except FormatError as error:

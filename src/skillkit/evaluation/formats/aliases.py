@@ -1,4 +1,4 @@
-"""The table of spellings beside this file."""
+"""The table of field name spellings, stored beside this file."""
 
 import re
 import tomllib
@@ -14,5 +14,5 @@ CHECKS = {word: CheckKind(kind) for kind, words in _TABLE["checks"].items() for 
 
 
 def field_name(key: object) -> str:
-    """A key as the table has it: `shouldTrigger` and `should-trigger` are `should_trigger`."""
+    """Return a key in its canonical form: `shouldTrigger` and `should-trigger` are `should_trigger`."""
     return re.sub("(?<=[a-z])(?=[A-Z])", "_", str(key)).lower().replace("-", "_")

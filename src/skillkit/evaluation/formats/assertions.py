@@ -1,4 +1,4 @@
-"""Assertions and graders of every format as checks."""
+"""Convert assertions and graders of every format to checks."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ _FORM = re.compile(
 
 
 def checks_of(value: object) -> tuple[Check, ...]:
-    """Every assertion in a list of sentences and objects, or in one of Waza's graders."""
+    """Return the checks for a list of sentences and objects, or for one of Waza's graders."""
     if isinstance(value, str):
         value = [value]
     if isinstance(value, Mapping):
@@ -32,7 +32,7 @@ def checks_of(value: object) -> tuple[Check, ...]:
 
 
 def check_of_statement(sentence: str) -> Check:
-    """The check that a sentence of the documented form spells out, or the sentence for a judge."""
+    """Return the check for a sentence in the documented form, or a statement for the judge."""
     text = " ".join(sentence.split())
     found = _FORM.fullmatch(text)
     if found is None:
@@ -45,7 +45,7 @@ def check_of_statement(sentence: str) -> Check:
 
 
 def judged(sentences: object) -> tuple[Check, ...]:
-    """Sentences of a rubric, which are for a judge."""
+    """Return statements for the judge from the sentences of a rubric."""
     return tuple(Check(CheckKind.STATEMENT, text=text) for text in texts_of(sentences))
 
 
@@ -85,7 +85,7 @@ def _of_object(assertion: Mapping[str, object]) -> Iterator[Check]:
     elif values:
         yield Check(kind, values, any_of="any" in kind_name, text=words)
     else:
-        # The type says how the author would look, the sentence what for; only the sentence is there.
+        # The type names the author's method, the sentence the condition; only the sentence is available.
         yield check_of_statement(words) if words else Check(CheckKind.UNKNOWN, note="says nothing")
 
 
@@ -101,7 +101,7 @@ _OF_SKILLS = (CheckKind.SKILL_LOADED, CheckKind.SKILL_NOT_LOADED)
 
 
 def _of_limit(kind: CheckKind, source: Mapping[str, object], words: str) -> Check:
-    """A limit of tokens, time or calls, or that the run came to its end."""
+    """Return the check of a limit of tokens, time or calls, or of a completed run."""
     if kind is CheckKind.COMPLETED:
         return Check(kind, text=words)
     limits = (number_of(source.get(key)) for key in _LIMIT_KEYS)
@@ -112,7 +112,7 @@ def _of_limit(kind: CheckKind, source: Mapping[str, object], words: str) -> Chec
 
 
 def _of_tools(kind: CheckKind, source: Mapping[str, object], words: str) -> Check:
-    """Names of tools, and patterns that the arguments of a call must match."""
+    """Return the check of tool names, and of patterns for the arguments of a call."""
     names: list[str] = []
     patterns: list[str | Mapping[str, object] | None] = []
     required = source.get("required") or source.get("tools") or source.get("value") or source.get("tool_name")
@@ -132,7 +132,7 @@ def _of_tools(kind: CheckKind, source: Mapping[str, object], words: str) -> Chec
 
 
 def _text_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
-    """Waza's `text` grader: several lists at once."""
+    """Yield the checks of Waza's `text` grader, which combines several lists."""
     for key, kind, same_case in (
         ("contains", CheckKind.CONTAINS, False),
         ("contains_cs", CheckKind.CONTAINS, True),
@@ -161,7 +161,7 @@ def _file_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
 
 
 def _behaviour_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
-    """Waza's `behavior` grader, and the `behavior` part of what a task expects."""
+    """Yield the checks of Waza's `behavior` grader, and of the `behavior` part of a task's expectations."""
     for key, kind, scale in (
         ("max_tokens", CheckKind.MAX_TOKENS, 1.0),
         ("max_duration_ms", CheckKind.MAX_SECONDS, 0.001),
@@ -246,12 +246,12 @@ def _normal(kind: str) -> str:
 
 
 def waza_file_grader(grader: Mapping[str, object]) -> tuple[Check, ...]:
-    """Waza's `file` grader, whose name other formats use for one file."""
+    """Return the checks of Waza's `file` grader, a name that other formats use for a single file."""
     return tuple(_file_grader(mapping_of(grader.get("config")), text_of(grader, *FIELDS["check_words"])))
 
 
 def expected_checks(expected: Mapping[str, object]) -> tuple[Check, ...]:
-    """What the `expected` part of a Waza task demands."""
+    """Return the checks for the `expected` part of a Waza task."""
     output = {key: expected.get(f"output_{key}") for key in ("contains", "contains_any", "not_contains")}
     found = [*_text_grader(output, "")]
     found.extend(_behaviour_grader(mapping_of(expected.get("behavior")), ""))

@@ -1,4 +1,4 @@
-"""A file of cases as plain data: JSON, JSON lines or YAML, bounded and without surprises."""
+"""Load a file of cases as plain data: JSON, JSON lines or YAML, limited in size and depth."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,11 +15,11 @@ SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")
 
 
 class FormatError(ConfigurationError):
-    """A file that is no file of cases; the message says why."""
+    """The file is not a file of cases; the message has the reason."""
 
 
 class _NoAliasLoader(yaml.SafeLoader):
-    """YAML without aliases, which can make a small file enormous."""
+    """YAML without aliases, which can expand a small file enormously."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.events.AliasEvent):
@@ -28,7 +28,7 @@ class _NoAliasLoader(yaml.SafeLoader):
 
 
 def read_document(path: Path) -> object:
-    """The content of a file: a mapping or a list; JSON lines are a list."""
+    """Load the content of a file: a mapping or a list; JSON lines become a list."""
     try:
         limit = LARGEST_YAML if path.suffix in (".yaml", ".yml") else JSON_BYTES
         text = read_plain(path, limit).decode("utf-8-sig")
@@ -60,11 +60,11 @@ def _parse(path: Path, text: str) -> object:
         raise
 
 
-# Values of a mapping that somebody else wrote
+# Values of a third-party mapping
 
 
 def text_of(item: Mapping[str, object], *keys: str) -> str:
-    """The first text that one of `keys` has, without white space around it."""
+    """Return the first text among the values of `keys`, without surrounding whitespace."""
     for key in keys:
         value = item.get(key)
         if isinstance(value, str) and value.strip():
@@ -73,7 +73,7 @@ def text_of(item: Mapping[str, object], *keys: str) -> str:
 
 
 def texts_of(value: object) -> tuple[str, ...]:
-    """A text, or a list of texts and numbers, as texts."""
+    """Return a string, or a list of strings and numbers, as a tuple of strings."""
     if isinstance(value, str):
         return (value,) if value.strip() else ()
     if isinstance(value, bool) or value is None:
@@ -97,7 +97,7 @@ def mappings_of(value: object) -> Iterator[Mapping[str, object]]:
 
 
 def number_of(value: object) -> float | None:
-    """A number, or a span of time such as `90`, `90s`, `12m`, as seconds."""
+    """Return a number, or a duration such as `90`, `90s`, `12m` in seconds."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):

@@ -1,4 +1,4 @@
-"""Lists of items: `evals.json` in its official form and its variants, and trigger files in every spelling."""
+"""Lists of items: `evals.json` in its official form and its variants, and trigger files."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -25,12 +25,12 @@ _PARTS = ("train", "val", "validation", "test", "holdout")
 
 
 def read_items(document: object, path: Path, skill: str | None) -> Suite:
-    """Cases from a list, from lists in a mapping, or from lists of requests by what they should do."""
+    """Read cases from a list, from lists in a mapping, or from lists of requests by expected verdict."""
     top = mapping_of(document)
     about = text_of(top, *FIELDS["skill"]) or next(iter(texts_of(top.get("skills"))), None) or skill
     cases: list[Case] = []
     notes: dict[str, None] = {}
-    alone = bool(top) and bool(_prompts(top, path))  # the file is one case
+    alone = bool(top) and bool(_prompts(top, path))  # the file is a single case
     items = [(document, None, "")] if alone else [*_items(document), *_by_skill(top)]
     for item, should, split in items:
         case = _case(item, len(cases) + 1, about, should, path)
@@ -46,7 +46,7 @@ def read_items(document: object, path: Path, skill: str | None) -> Suite:
 
 
 def _of_library(cases: list[Case], about: str | None) -> list[Case]:
-    """Where each case names its own skill, one that should bring none is about all of them."""
+    """Assign cases that expect no skill to the whole library, if each case names its own skill."""
     if about is not None or not any(case.routing and any(case.routing.wanted) for case in cases):
         return cases
     none_named, none_wanted = Routing((), ("",)), Routing((), ())
@@ -56,7 +56,7 @@ def _of_library(cases: list[Case], about: str | None) -> list[Case]:
 def _items(
     document: object, should: Should = None, split: str = "", key: str = "", depth: int = 0
 ) -> Iterator[tuple[object, Should, str]]:
-    """Every item, with what the list around it says about it."""
+    """Yield every item, with the attributes of its enclosing list."""
     if depth > 3:
         return
     if isinstance(document, list):
@@ -64,7 +64,7 @@ def _items(
             if isinstance(item, str) and key not in LISTS["texts"] and should is None:
                 continue
             nested = mapping_of(item).get("queries")
-            if isinstance(nested, list):  # variants of one question
+            if isinstance(nested, list):  # variants of one query
                 for query in nested:
                     yield {**mapping_of(item), "query": query}, should, split
             else:
@@ -85,7 +85,7 @@ def _items(
 
 
 def _by_skill(top: Mapping[str, object]) -> Iterator[tuple[object, Should, str]]:
-    """The items of a file that has lists of requests under the name of each skill, or beside it."""
+    """Yield the items of a file with lists of requests under the name of each skill, or beside it."""
     skills = top.get("skills")
     listed = [
         *mapping_of(skills).items(),
@@ -150,7 +150,7 @@ def _prompts(item: Mapping[str, object], path: Path) -> tuple[str, ...]:
     for key in ("turns", "messages", "prompts", "conversation"):
         turns = item.get(key)
         if key == "prompts" and any("prompt" in each for each in mappings_of(turns)):
-            continue  # cases of their own
+            continue  # separate cases
         if isinstance(turns, list):
             said = [
                 each
@@ -170,7 +170,7 @@ def _prompts(item: Mapping[str, object], path: Path) -> tuple[str, ...]:
 
 
 def _prompt_file(file: str, within: Path) -> str:
-    """The request in a file of its own: its part headed `Prompt` or `Input`, or all of it."""
+    """Read the request from a separate file: its section `Prompt` or `Input`, or the whole file."""
     try:
         with open_beneath(within, file) as descriptor:
             text = os.read(descriptor, 100_000).decode("utf-8", "replace")
@@ -219,7 +219,7 @@ def _checks(item: Mapping[str, object]) -> tuple[Check, ...]:
 
 
 def _plain_checks(checks: Mapping[str, object]) -> Iterator[Check]:
-    """`checks` as a mapping of what must and must not be there."""
+    """Yield checks from `checks` as a mapping of required and forbidden values."""
     for key, value in checks.items():
         if key in ("must_contain", "contains", "includes") and (values := texts_of(value)):
             yield Check(CheckKind.CONTAINS, values)
@@ -238,7 +238,7 @@ def _plain_checks(checks: Mapping[str, object]) -> Iterator[Check]:
 
 
 def _files(item: Mapping[str, object]) -> tuple[CaseFile, ...]:
-    """`files` as paths, as a mapping of names and texts, or as objects."""
+    """Return the case files from `files`: paths, a mapping of names and texts, or objects."""
     found: list[CaseFile] = []
     for key in ("files", "input_files", "fixtures"):
         value = item.get(key)
@@ -258,7 +258,7 @@ def _files(item: Mapping[str, object]) -> tuple[CaseFile, ...]:
 
 
 def _why_not(document: object) -> str:
-    """What a file is that holds no cases, as far as its keys tell."""
+    """Describe a file without cases, as far as its keys identify it."""
     top = mapping_of(document)
     if not top and isinstance(document, list):
         top = mapping_of(document[0]) if document else {}

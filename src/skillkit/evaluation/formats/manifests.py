@@ -8,17 +8,18 @@ from skillkit.core.disk import real_path
 from skillkit.evaluation.cases import Case, Routing, Suite, Unreadable
 from skillkit.evaluation.formats.document import mapping_of, text_of, texts_of
 
+MANIFESTS = ("triggers_manifest", "trigger_manifest", "content_manifests")
+"""Keys of a manifest that list other files."""
 Reader = Callable[[Path, str | None], Suite | Unreadable]
 
 
 def is_manifest(document: Mapping[str, object]) -> bool:
-    return any(
-        key in document for key in ("triggers_manifest", "content_manifests", "trigger_manifest")
-    ) or bool(texts_of(mapping_of(document.get("cases")).get("files")))
+    named = mapping_of(document.get("cases")).get("files")
+    return any(key in document for key in MANIFESTS) or bool(texts_of(named))
 
 
 def read_manifest(document: Mapping[str, object], path: Path, skill: str | None, read: Reader) -> Suite:
-    """The cases of every file that is named and there; what is missing is a note."""
+    """Read the cases of all existing files that are named; missing ones are noted."""
     about = text_of(document, "skill", "skill_name") or skill
     cases: list[Case] = []
     notes: list[str] = []
@@ -45,13 +46,14 @@ def read_manifest(document: Mapping[str, object], path: Path, skill: str | None,
 
 
 def _named(document: Mapping[str, object]) -> Iterator[str]:
-    yield from texts_of(document.get("triggers_manifest") or document.get("trigger_manifest"))
-    yield from texts_of(document.get("content_manifests"))
+    triggers, trigger, contents = (document.get(key) for key in MANIFESTS)
+    yield from texts_of(triggers or trigger)
+    yield from texts_of(contents)
     yield from texts_of(mapping_of(document.get("cases")).get("files"))
 
 
 def _found(path: Path, name: str) -> Path | None:
-    """A named file beside the manifest, or beneath the folder that holds its folder."""
+    """Find a named file beside the manifest, or beneath the parent of its folder."""
     for base in (path.parent, path.parent.parent):
         file = base / name
         if file.is_file() and real_path(file).is_relative_to(real_path(base)):

@@ -1,4 +1,4 @@
-"""Which skills a request should bring and which it must not, in the spellings of the table."""
+"""Parse which skills a request should match and which it must not, in the spellings of the table."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal
@@ -11,7 +11,7 @@ Should = Literal["yes", "no"] | None
 
 
 def routing_of(item: Mapping[str, object], skill: str | None, should: Should) -> Routing | None:
-    """What an item says, with what the list around it says."""
+    """Return the routing of an item, combined with that of its enclosing list."""
     fields = {field_name(key): value for key, value in item.items()}
     named = [fields[key] for key in FIELDS["wanted_skills"] if key in fields]
     unwanted = tuple(
@@ -33,14 +33,14 @@ def routing_of(item: Mapping[str, object], skill: str | None, should: Should) ->
 def _by_verdict(verdict: Should, skill: str | None, unwanted: tuple[str, ...]) -> Routing | None:
     if verdict is None:
         return None
-    about = skill or ""  # without one it is about whatever skill the file is tested with
+    about = skill or ""  # without one, any skill that the file is tested with
     if verdict == "yes":
         return Routing((about,), unwanted)
     return Routing((), (about, *unwanted) if skill else ("",))
 
 
 def _named_as_verdict(fields: Mapping[str, object]) -> str | None:
-    """The skill that stands where others say whether one should come: `"should_trigger": "peer-review"`."""
+    """Return the skill named in a verdict field, such as `"should_trigger": "peer-review"`."""
     for key in ("should_trigger", "expected_trigger"):
         value = fields.get(key)
         if isinstance(value, str) and _word(value) not in WORDS["yes"] + WORDS["no"] and " " not in value:

@@ -17,7 +17,7 @@ from skillkit.evaluation.formats.document import (
 
 
 def read_scenarios(document: Mapping[str, object], path: Path, skill: str | None) -> Suite:
-    """`scenarios` with assertions and a rubric; the skill is called as the folder of the file."""
+    """Read `scenarios` with assertions and a rubric; the skill has the name of the file's folder."""
     about = text_of(document, "skill", "skill_name") or skill or real_path(path).parent.name
     cases = []
     notes: list[str] = []
@@ -54,7 +54,7 @@ def read_scenarios(document: Mapping[str, object], path: Path, skill: str | None
 
 
 def read_stimuli(document: Mapping[str, object], path: Path, skill: str | None) -> Suite:
-    """`stimuli` with graders; one turn or several."""
+    """Read `stimuli` with graders; one turn or several."""
     tags = mapping_of(document.get("tags"))
     about = text_of(tags, "skill") or text_of(document, "skill") or skill or real_path(path).parent.name
     defaults = mapping_of(document.get("defaults"))
@@ -86,7 +86,7 @@ def read_stimuli(document: Mapping[str, object], path: Path, skill: str | None) 
 
 
 def read_criteria(document: Mapping[str, object], path: Path, skill: str | None) -> Suite:
-    """One task with `initial_prompt` and `success_criteria`."""
+    """Read one task with `initial_prompt` and `success_criteria`."""
     checks = checks_of(document.get("success_criteria"))
     prompts = tuple(text for text in (text_of(document, "initial_prompt", "prompt"),) if text)
     named = next(
@@ -120,7 +120,7 @@ def _turns(item: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _routing_of(checks: tuple[Check, ...], skill: str | None) -> Routing | None:
-    """What checks about loaded skills say of the first request."""
+    """Return the routing of the first request, from checks about loaded skills."""
     wanted = [name for check in checks if check.kind is CheckKind.SKILL_LOADED for name in check.values]
     unwanted = [name for check in checks if check.kind is CheckKind.SKILL_NOT_LOADED for name in check.values]
     if wanted or unwanted:

@@ -1,4 +1,4 @@
-"""Cases that run a script: the item of `evals/scripts.json`, read and written."""
+"""Script cases: read and write the items of `evals/scripts.json`."""
 
 from collections.abc import Mapping
 
@@ -10,13 +10,13 @@ _PRINTED_KEYS = ("stdout", "stdout_contains", "expected_stdout")
 
 
 def identity_of(item: Mapping[str, object], number: int) -> str:
-    """What a case is called in a report: as its author says, or by its place in the list."""
+    """Return the name of a case in a report: the author's, or its number in the list."""
     named = (item.get(key) for key in ("id", "case_id", "test_id", "name"))
     return next((str(name) for name in named if name not in (None, "")), "") or str(number)
 
 
 def script_call(item: Mapping[str, object]) -> ScriptCall | None:
-    """The script that an item names, and what it expects; None where it is no item of this kind."""
+    """Return the script call and expectations of an item; None for an item of another kind."""
     script = text_of(item, "script")
     if not script or any(text_of(item, key) for key in ("prompt", "query", "question")):
         return None
@@ -37,5 +37,5 @@ def script_call(item: Mapping[str, object]) -> ScriptCall | None:
 
 
 def not_judged(item: Mapping[str, object]) -> list[str]:
-    """What an item expects of a script that nobody looks at."""
+    """Return the expectations of an item that are not checked."""
     return [key for key in {**item, **mapping_of(item.get("expect"))} if "stderr" in key]

@@ -1,4 +1,4 @@
-"""Waza: `eval.yaml` with its tasks, a task alone, and `trigger_tests.yaml`."""
+"""Waza: `eval.yaml` with its tasks, a single task, and `trigger_tests.yaml`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -39,7 +39,7 @@ def is_trigger_file(document: Mapping[str, object]) -> bool:
 
 
 def read_suite(document: Mapping[str, object], path: Path, skill: str | None) -> Suite:
-    """`eval.yaml` and the tasks beside it; its graders hold for every task."""
+    """Read `eval.yaml` and the tasks beside it; its graders apply to every task."""
     about = text_of(document, "skill") or skill
     graders = _graders(document.get("graders"))
     config = mapping_of(document.get("config"))
@@ -83,7 +83,7 @@ def read_task(document: Mapping[str, object], path: Path, skill: str | None) -> 
 
 
 def read_triggers(document: Mapping[str, object], path: Path, skill: str | None) -> Suite:
-    """`trigger_tests.yaml`: requests by what they should do."""
+    """Read `trigger_tests.yaml`: requests by expected verdict."""
     about = text_of(document, "skill") or skill
     name = about or ""
     cases = [
@@ -101,7 +101,7 @@ def read_triggers(document: Mapping[str, object], path: Path, skill: str | None)
 
 
 def task_case(task: Mapping[str, object], skill: str | None) -> Case:
-    """One task: its prompt, its files and what it expects."""
+    """Read one task: its prompt, files and expectations."""
     inputs = mapping_of(task.get("inputs"))
     expected = mapping_of(task.get("expected"))
     about = text_of(task, "skill") or skill
@@ -167,7 +167,7 @@ def _task_files(document: Mapping[str, object], path: Path, notes: list[str]) ->
 
 
 def _matching(folder: Path, pattern: str) -> list[Path]:
-    """The files that a stranger's pattern names; one that Python refuses, or that takes for ever, none."""
+    """Return the files that match a third-party pattern; none for a pattern that is invalid or too slow."""
     if pattern.count("**") > 1:
         return []
     try:

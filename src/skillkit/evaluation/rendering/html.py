@@ -1,4 +1,4 @@
-"""A report as one HTML page without scripts and without anything from elsewhere."""
+"""Render a report as one self-contained HTML page without scripts."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -22,7 +22,7 @@ _VERDICTS = {None: "not judged", True: "passed", False: "failed"}
 
 
 def html_page(report: Report) -> str:
-    """The whole report: totals, plots, every case with its transcript."""
+    """Render the whole report: totals, plots, every case with its transcript."""
     tiers = [tier for tier in Tier if report.of(tier)]
     parts = [_totals(report, tiers), _behaviour(report)]
     parts += [_tier(report, tier) for tier in tiers]
@@ -135,7 +135,7 @@ def _transcript(title: str, run: Mapping[str, object]) -> str:
 
 
 def _plot(title: str, bars: Sequence[tuple[str, float, str]], top: float) -> str:
-    """Horizontal bars as SVG."""
+    """Render horizontal bars as SVG."""
     if not bars:
         return ""
     rows = []
@@ -165,5 +165,5 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def _text(value: object) -> str:
-    """Foreign text that can do nothing but be read; lines stay lines."""
+    """Escape third-party text for HTML, with its line breaks."""
     return escape("\n".join(escape_hidden(line) for line in str(value).split("\n")), quote=True)

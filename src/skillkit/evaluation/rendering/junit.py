@@ -1,4 +1,4 @@
-"""A report as JUnit XML, which every CI shows."""
+"""Render a report as JUnit XML, which CI services display."""
 
 import re
 from xml.etree import ElementTree
@@ -9,7 +9,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit_xml(report: Report) -> str:
-    """One suite for each tier of each skill, one case for each result."""
+    """Return one suite per tier and skill, with one test case per result."""
     top = ElementTree.Element("testsuites", name="skills")
     groups: dict[tuple[str, Tier], list[Result]] = {}
     for result in report.results:
@@ -53,5 +53,5 @@ def _add(suite: ElementTree.Element, result: Result) -> None:
 
 
 def _clean(text: str) -> str:
-    """Text without the characters that XML cannot hold."""
+    """Remove the characters that XML cannot contain."""
     return _NOT_XML.sub("�", text)

@@ -1,1 +1,1 @@
-"""The static tier: what can be said about a skill without a model."""
+"""The static tier: checks without a model."""

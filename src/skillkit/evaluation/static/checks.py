@@ -1,4 +1,4 @@
-"""Every rule of the static tier, asked of one skill."""
+"""The rules of the static tier."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -29,14 +29,14 @@ HelpAsker = ScriptTools | None
 
 
 @dataclass(frozen=True, slots=True)
-class Unjudged:
-    """What a rule could not decide, and why."""
+class UndecidedCheck:
+    """A check that a rule could not decide, with the reason."""
 
     message: str
 
 
 class Examination:
-    """One skill, what lies in its folder, and the library around it."""
+    """A skill with its files, and the library around it."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Examination:
         self.skill = skill
         self.matcher = matcher
         self.scripts = scripts
-        """Runs scripts for their help; None runs nothing."""
+        """Runs scripts for their `--help`; None runs nothing."""
         self.unreadable_suites = unreadable_suites
         self._documents: dict[Path, Document] = {}
         self._helps: dict[str, dict[str, Any]] = {}
@@ -68,7 +68,7 @@ class Examination:
         return {skill.canonical_name for skill in self.matcher.skills}
 
     def texts(self) -> Iterator[tuple[str, Path, Document]]:
-        """SKILL.md and every other Markdown file of reasonable size."""
+        """Yield SKILL.md and every other Markdown file within the size limit."""
         for path in (self.skill.skill_path, *self.files):
             if path.suffix.lower() == ".md" and path.stat().st_size <= _LARGEST_TEXT:
                 if path not in self._documents:
@@ -76,7 +76,8 @@ class Examination:
                 yield path.relative_to(self.folder).as_posix(), path, self._documents[path]
 
     def all_texts(self) -> Iterator[tuple[str, Path, Document]]:
-        """Every file of text of reasonable size; what is not Markdown is one line after the other."""
+        """Yield every text file within the size limit; a file that is not Markdown is read as plain
+        lines."""
         yield from self.texts()
         for path in self.files:
             if path.suffix.lower() == ".md" or path.stat().st_size > _LARGEST_TEXT:
@@ -87,7 +88,7 @@ class Examination:
                 yield path.relative_to(self.folder).as_posix(), path, document
 
     def help_of(self, script: str) -> dict[str, Any] | None:
-        """The answer of a script that is asked for its help, once; None where nothing is run."""
+        """Return the result of a script's `--help`, cached; None if scripts are not run."""
         if self.scripts is None:
             return None
         if script not in self._helps:
@@ -96,14 +97,14 @@ class Examination:
 
 
 def _follows_specification(examined: Examination) -> Iterator[Problem]:
-    """All that validation and loading say."""
+    """Yield all diagnostics of validation and loading."""
     said = validate_file(examined.skill.skill_path)
     for found in said.errors:
         yield Problem(f"{found.code}: {found.message}", "SKILL.md", found.line, found.code in _WARNINGS)
     imports = any(_imports_declared(examined))
     for found in said.warnings:
         if found.code == "undeclared-import" and imports:
-            continue  # `scripts-imports` says it at its line
+            continue  # `scripts-imports` reports it with its line
         yield Problem(f"{found.code}: {found.message}", "SKILL.md", found.line, warning=True)
 
 
@@ -127,7 +128,7 @@ def _skills_exist(examined: Examination) -> Iterator[Problem]:
     alone = len(examined.library) < 2
     for _, path, document in examined.texts():
         for problem in references.missing_skills(examined.folder, path, document, examined.library):
-            # A skill that is tested alone says nothing about what else is installed.
+            # A skill that is tested alone does not show which other skills are installed.
             yield Problem(problem.message, problem.path, problem.line, problem.warning or alone)
 
 
@@ -158,15 +159,16 @@ def _scripts_compile(examined: Examination) -> Iterator[Problem]:
 
 
 def _imports_declared(examined: Examination) -> Iterator[Problem]:
-    """A warning: other clients run scripts in an environment of the user's, which may have the package."""
+    """Yield undeclared imports as warnings: other clients run scripts in the user's environment, which may
+    have the package."""
     for each in packages_of(examined.skill, strict=True):
         if each.source in (KNOWN, SAME_NAME, ""):
             message = f"imports {each.module.partition('.')[0]}, which nothing declares"
             yield Problem(message, each.scripts[0], warning=True)
 
 
-def _options_exist(examined: Examination) -> Iterator["Problem | Unjudged"]:
-    """Options that a text gives to a script, compared with the script's own `--help`."""
+def _options_exist(examined: Examination) -> Iterator["Problem | UndecidedCheck"]:
+    """Compare the options that a text passes to a script with the script's `--help`."""
     for script in find_scripts(examined.skill):
         given = [
             (shown, *found)
@@ -178,7 +180,7 @@ def _options_exist(examined: Examination) -> Iterator["Problem | Unjudged"]:
         helped = _printed_help(examined, script.name)
         if helped is None:
             why = "nothing is run" if examined.scripts is None else "it prints no --help"
-            yield Unjudged(f"options of {script.relative_path} are not judged: {why}")
+            yield UndecidedCheck(f"options of {script.relative_path} are not judged: {why}")
             continue
         seen: set[str] = set()
         for shown, line, first, options in given:
@@ -193,7 +195,7 @@ def _options_exist(examined: Examination) -> Iterator["Problem | Unjudged"]:
 
 
 def _printed_help(examined: Examination, script: str, command: str = "") -> str | None:
-    """What a script prints for `--help`, or for that of one of its commands, run in the sandbox."""
+    """Return a script's `--help` output, or that of one of its subcommands, run in the sandbox."""
     if examined.scripts is None:
         return None
     name = examined.skill.name
@@ -223,8 +225,8 @@ def _scripts_answer_help(examined: Examination) -> Iterator[Problem]:
             continue
         message = str(answer.get("message", "")).strip()
         if "ModuleNotFoundError" in message:
-            continue  # what is imported and not declared is another rule's business
-        # A script may take its arguments as they come, or need a program that is not installed here.
+            continue  # undeclared imports are reported by another rule
+        # A script may not parse options, or may need a program that is not installed.
         hangs = answer.get("error") == "timeout"
         said = message.splitlines()[-1][:200] if message else ""
         yield Problem(f"does not answer --help: {said}", script.relative_path, warning=not hangs)
@@ -236,7 +238,7 @@ def _data_is_whole(examined: Examination) -> Iterator[Problem]:
             yield from broken_data(examined.folder, path)
 
 
-RULES: dict[str, Callable[[Examination], Iterable[Problem | Unjudged]]] = {
+RULES: dict[str, Callable[[Examination], Iterable[Problem | UndecidedCheck]]] = {
     "specification": _follows_specification,
     "instructions": _has_instructions,
     "files-exist": _files_exist,
@@ -257,11 +259,11 @@ RULES: dict[str, Callable[[Examination], Iterable[Problem | Unjudged]]] = {
     "description": lambda examined: description_room(examined.skill, examined.matcher),
     "evaluations": lambda examined: examined.unreadable_suites,
 }
-"""What is asked, by the name it has in a report."""
+"""Rules by their name in reports."""
 
 
 def examine(examined: Examination, rules: Iterable[str] = RULES) -> list[Result]:
-    """One result for each rule."""
+    """Return one result per rule."""
     return [_asked(examined, rule) for rule in rules]
 
 
@@ -272,7 +274,7 @@ def _asked(examined: Examination, rule: str) -> Result:
     except (OSError, SkillsUseError) as error:
         return Result(Tier.STATIC, examined.skill.canonical_name, rule, CaseOutcome.ERROR, rule, str(error))
     problems = tuple(each for each in found if isinstance(each, Problem))
-    unjudged = [each.message for each in found if isinstance(each, Unjudged)]
+    unjudged = [each.message for each in found if isinstance(each, UndecidedCheck)]
     hard = [problem for problem in problems if not problem.warning]
     if problems:
         outcome = CaseOutcome.FAILED if hard else CaseOutcome.WARNED

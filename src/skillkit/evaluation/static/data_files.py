@@ -1,4 +1,4 @@
-"""Data that comes with a skill: JSON, TOML and YAML that a program could not read."""
+"""Data files of a skill: JSON, TOML and YAML that cannot be parsed."""
 
 import json
 import tomllib
@@ -16,11 +16,11 @@ _MAX_DEPTH = 100
 _YAML: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TEMPLATE_MARKS = ("{{", "{%", "<%", "${", "$(", "[[", "<YOUR", "__")
 _COMMENTED = ("tsconfig", "jsconfig", "devcontainer", ".eslintrc", ".vscode/")
-"""Files that may have comments, whatever their suffix says."""
+"""Files that may contain comments, whatever their suffix."""
 
 
 def broken_data(folder: Path, path: Path) -> Iterator[Problem]:
-    """What the parser of the format says about a file; templates are left alone."""
+    """Yield the parser's error for a file; templates are skipped."""
     suffix = path.suffix.lower()
     if suffix not in (".json", ".toml", ".yaml", ".yml") or path.stat().st_size > LARGEST:
         return
@@ -37,14 +37,14 @@ def broken_data(folder: Path, path: Path) -> Iterator[Problem]:
         else:
             _read_yaml(text)
     except json.JSONDecodeError as error:
-        yield Problem(f"is no JSON: {error.msg}", shown, error.lineno)
+        yield Problem(f"is not valid JSON: {error.msg}", shown, error.lineno)
     except tomllib.TOMLDecodeError as error:
-        yield Problem(f"is no TOML: {error}", shown)
+        yield Problem(f"is not valid TOML: {error}", shown)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or str(error).splitlines()[0]
-        yield Problem(f"is no YAML: {reason}", shown, mark.line + 1 if mark else None)
-    except (RecursionError, ValueError) as error:  # a number of 5,000 digits is JSON and TOML
+        yield Problem(f"is not valid YAML: {reason}", shown, mark.line + 1 if mark else None)
+    except (RecursionError, ValueError) as error:  # a number of 5,000 digits is valid JSON and TOML
         yield Problem(f"cannot be read: {str(error)[:120]}", shown)
 
 
@@ -52,5 +52,5 @@ def _read_yaml(text: str) -> None:
     depth = 0
     for event in yaml.parse(text, _YAML):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _MAX_DEPTH:  # the time for a token grows with the depth
+        if depth > _MAX_DEPTH:  # the time per token grows with the depth
             raise ValueError("nested too deeply")

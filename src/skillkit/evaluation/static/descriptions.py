@@ -1,4 +1,4 @@
-"""Whether a description can win against its neighbours."""
+"""Check that a description is distinguishable from others in the library."""
 
 from collections.abc import Iterator
 
@@ -9,11 +9,11 @@ from skillkit.matching.terms import terms
 
 LEAST_WORDS = 4
 SAME = 0.8
-"""Share of words in common from which two descriptions cannot be told apart."""
+"""Share of common words from which two descriptions are indistinguishable."""
 
 
 def description_room(skill: SkillMetadata, matcher: SkillMatcher) -> Iterator[Problem]:
-    """A description that says too little, or what another one says already."""
+    """Yield a description that is too short, or that another one duplicates."""
     own = set(terms(skill.description))
     if len(own) < LEAST_WORDS:
         yield Problem(

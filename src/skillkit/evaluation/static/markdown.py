@@ -1,9 +1,9 @@
-"""The instructions of a skill as lines: which are prose, which are code, which headings there are."""
+"""Split the instructions of a skill into lines of prose, lines of code and headings."""
 
 import re
 from dataclasses import dataclass
 
-# Nothing that may fail follows a run that could be given back piece by piece: files are written by strangers.
+# No pattern backtracks: the files are third-party.
 _FENCE = re.compile(r"^[ \t>]*+(?:[-*+]|\d++[.)])?[ \t]*+(?P<mark>`{3,}+|~{3,}+)(?P<info>[^`]*+)$")
 _HEADING = re.compile(r"^ {0,3}#{1,6}\s++(?P<text>.+)$")
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
@@ -17,16 +17,16 @@ class Line:
     number: int
     text: str
     fenced: bool
-    """Inside a block of code."""
+    """Whether the line is inside a code block."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A Markdown file, header included, so that line numbers are those of the file."""
+    """A Markdown file, header included, so that line numbers match the file."""
 
     lines: tuple[Line, ...]
     open_fence: int | None
-    """The line of a code block that is never closed."""
+    """The line of an unclosed code block."""
 
     @classmethod
     def parse(cls, text: str) -> "Document":
@@ -53,7 +53,7 @@ class Document:
         return tuple(line for line in self.lines if not line.fenced)
 
     def anchors(self) -> set[str]:
-        """What a link within the file may point to, as GitHub makes it of headings."""
+        """Return the anchors of the headings, as GitHub generates them."""
         found: set[str] = set()
         for line in self.prose:
             if heading := _HEADING.match(line.text):
@@ -66,7 +66,7 @@ class Document:
         return found
 
     def code_spans(self) -> list[tuple[int, str]]:
-        """Inline code and lines of code blocks, with their line numbers."""
+        """Return inline code and lines of code blocks, with their line numbers."""
         found = []
         for line in self.lines:
             if line.fenced:

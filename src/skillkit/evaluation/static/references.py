@@ -1,4 +1,4 @@
-"""Files, headings and skills that the text of a skill refers to."""
+"""Files, headings and skills that the text of a skill references."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _CODE = re.compile(r"`[^`]*`")
 
 
 def missing_files(folder: Path, file: Path, document: Document) -> Iterator[Problem]:
-    """Links and paths that lead to no file of the skill."""
+    """Yield links and paths to missing files of the skill."""
     shown = file.relative_to(folder).as_posix()
     seen: set[str] = set()
 
@@ -31,14 +31,14 @@ def missing_files(folder: Path, file: Path, document: Document) -> Iterator[Prob
             yield Problem(message, shown, line.number)
     for line in document.lines:
         for path in filter(is_new, named_files(line.text)):
-            # A folder of the same name may be the user's own, unless the skill has one or runs the file.
+            # A folder of the same name may be the user's, unless the skill has one or runs the file.
             own = (folder / path.split("/", 1)[0]).is_dir() or _RUN.search(line.text.split(path, 1)[0])
             message = f"refers to {path}, which does not exist{_nearest(folder, path)}"
             yield Problem(message, shown, line.number, warning=file.name != "SKILL.md" or not own)
 
 
 def missing_anchors(folder: Path, file: Path, document: Document) -> Iterator[Problem]:
-    """Links to headings that the file does not have."""
+    """Yield links to missing headings of the file."""
     anchors: set[str] | None = None
     for line in document.prose:
         for link in LINK.finditer(_CODE.sub("", line.text)):
@@ -52,7 +52,7 @@ def missing_anchors(folder: Path, file: Path, document: Document) -> Iterator[Pr
 
 
 def missing_skills(folder: Path, file: Path, document: Document, library: set[str]) -> Iterator[Problem]:
-    """Skills that the text names in a form that only a skill has and that the library does not have."""
+    """Yield references to skills that the library lacks, in unambiguous forms only."""
     shown = file.relative_to(folder).as_posix()
     seen = set(library)
     for line in document.prose:
@@ -79,7 +79,7 @@ def _nearest(folder: Path, target: str) -> str:
 
 
 def _known_anchor(wanted: str, anchors: set[str]) -> bool:
-    """Renderers differ in how they treat signs in a heading; letters and digits must agree."""
+    """Return whether an anchor exists; renderers differ in punctuation, but letters and digits must agree."""
 
     def bare(text: str) -> str:
         return re.sub(r"[\W_]+", "", text.lower())

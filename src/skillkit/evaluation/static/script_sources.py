@@ -1,4 +1,4 @@
-"""Scripts without running them: whether they compile, and which options a text gives them."""
+"""Static checks of scripts: whether they compile, and the options that a text passes to them."""
 
 import ast
 import re
@@ -21,7 +21,7 @@ def source_of(path: Path) -> str:
 
 
 def compile_problems(folder: Path, path: Path) -> Iterator[Problem]:
-    """What a compiler says about one file; nothing is executed."""
+    """Yield the compiler's error for one file; nothing is executed."""
     shown = path.relative_to(folder).as_posix()
     suffix = path.suffix.lower()
     if suffix == ".py":
@@ -61,11 +61,11 @@ _CHECKERS = {
     ".mjs": ("node", "--check"),
     ".cjs": ("node", "--check"),
 }
-"""Programs that read a script and do not run it."""
+"""Programs that read a script without running it."""
 
 
 def given_options(script: Script, document: Document) -> Iterator[tuple[int, str, list[str]]]:
-    """Yield the options that a text gives to a script: line, first word unless an option, options."""
+    """Yield the options that a text passes to a script: line, first word unless an option, options."""
     for number, command in _commands(document, script):
         if options := _OPTION.findall(command):
             first = command.split()[0]
@@ -73,15 +73,15 @@ def given_options(script: Script, document: Document) -> Iterator[tuple[int, str
 
 
 def unknown_option(option: str, help_text: str) -> str | None:
-    """Return what is wrong with an option that is neither in a help nor the beginning of one that is."""
+    """Return the problem of an option that the help text does not contain, not even as a prefix."""
     known = set(_OPTION.findall(help_text))
-    if any(full.startswith(option) for full in known):  # argparse takes abbreviations
+    if any(full.startswith(option) for full in known):  # argparse accepts prefixes
         return None
     return f"{option}, which its --help does not have"
 
 
 def _commands(document: Document, script: Script) -> Iterator[tuple[int, str]]:
-    """What follows the name of the script in a command, continued lines included."""
+    """Yield the text after the name of the script in commands, including continuation lines."""
     called = re.compile(rf"(?<![\w.-]){re.escape(script.file)}(?![\w.-])|^{re.escape(script.name)}(?=\s+\S)")
     lines = [*document.lines]
     for place, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""What is wrong with a text itself: hidden characters, open code, template lines, secrets."""
+"""Problems of the text itself: hidden characters, unclosed code, template lines, secrets."""
 
 import os
 import re
@@ -27,11 +27,11 @@ _SECRET = re.compile(
     r"|-----BEGIN (?:RSA |EC |OPENSSH )?PRIVATE KEY-----"
 )
 _EXAMPLE = "EXAMPLE"
-"""Ends the keys in the documentation of AWS."""
+"""Suffix of the example keys in the documentation of AWS."""
 
 
 def hidden_characters(document: Document, shown: str) -> Iterator[Problem]:
-    """Characters that a reader does not see and a model does."""
+    """Yield characters that are invisible to readers but not to models."""
     for line in document.lines:
         if line.text.isascii() and line.text.isprintable():
             continue
@@ -46,7 +46,7 @@ def hidden_characters(document: Document, shown: str) -> Iterator[Problem]:
 
 
 def _joins_visibly(text: str, place: int) -> bool:
-    """A joiner between signs or letters of a script that needs it, such as in an emoji; tabs are layout."""
+    """Return whether a joiner is legitimate: in an emoji, or between letters of a script that needs it."""
     character = text[place]
     if character in "\t\r\x0c":
         return True
@@ -64,14 +64,14 @@ def open_code_block(document: Document, shown: str) -> Iterator[Problem]:
 
 
 def leftovers(document: Document, shown: str) -> Iterator[Problem]:
-    """Lines of the template of `agent skill create` that nobody replaced."""
+    """Yield lines of the template of `agent skill create` that were not replaced."""
     for line in document.prose:
         if line.text.strip() in _TEMPLATE_LINES:
             yield Problem(f"is still the template: {line.text.strip()}", shown, line.number, warning=True)
 
 
 def comments(document: Document, shown: str) -> Iterator[Problem]:
-    """Comments of HTML: a model reads them, and a page that is rendered does not show them."""
+    """Yield HTML comments: models read them, rendered pages hide them."""
     for line in document.prose:
         if "<!--" in _CODE.sub("", line.text):
             message = "has an HTML comment, which a model reads and a rendered page hides"
@@ -86,12 +86,12 @@ def secrets(document: Document, shown: str) -> Iterator[Problem]:
 
 
 def _is_marker_only(found: str, line: str) -> bool:
-    """The first line of a key that is not there: the text speaks about keys."""
+    """Return whether a key's first line is only part of a line: the text describes keys."""
     return found.startswith("-----BEGIN") and line.strip() != found
 
 
 def local_paths(document: Document, shown: str) -> Iterator[Problem]:
-    """The home folder of whoever runs the test: nobody else has it."""
+    """Yield paths in the home folder of the current user, which nobody else has."""
     home = f"{Path.home()}{os.sep}"
     for line in document.lines:
         if len(home) > 2 and home in line.text:

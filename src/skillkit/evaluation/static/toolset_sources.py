@@ -1,4 +1,4 @@
-"""Toolsets that a header names: whether the module is there, compiles and has the class."""
+"""Toolsets named by a header: whether the module exists, compiles and has the class."""
 
 import ast
 from collections.abc import Iterator

@@ -1,66 +1,74 @@
 """Conversations: which there were, and one as a timeline with the tokens of each turn."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
-from skillkit.inspector.layout import page
-from skillkit.inspector.library import Library
-from skillkit.inspector.pages.events import conversation_address, entry, when
-from skillkit.inspector.pages.token_plot import token_plot, tokens_of
+from skillkit.core.events import Kind
+from skillkit.inspector.layout import conversation_address, page, skill_names
+from skillkit.inspector.library import Library, request_text
+from skillkit.inspector.pages.events import PARTS, entry, first_words, tokens_in, tokens_said
+from skillkit.inspector.pages.skills import offset_in
 from skillkit.inspector.pages.why_not import why_not
-from skillkit.journal import Kind
-from skillkit.journal.reading import StoredEvent
+from skillkit.journal.reading import ConversationSummary, StoredEvent
+from skillkit.web.charts import Column, columns
 from skillkit.web.html import Markup, link, table, tag
-from skillkit.web.layout import count_of, nothing, tiles
+from skillkit.web.layout import count_of, field, legend, local_time, nothing, search, section, tiles
 
 PAGE = 100
 MAX_EVENTS = 2_000
 """Of one conversation; the newest are shown."""
 MAX_NAMES = 1_000
+MAX_TURNS = 80
+"""The newest ones; beyond that a bar is too thin to be pointed at."""
 
 
 def show(library: Library, query: Mapping[str, str]) -> str:
     """Return the list, the newest first, with those whose events have the words that are looked for."""
-    text = query.get("q", "")[:200]
-    offset = int(query["offset"]) if query.get("offset", "").isdecimal() and len(query["offset"]) < 9 else 0
+    text, offset = query.get("q", "")[:200], offset_in(query)
     found = library.journal.conversations(limit=PAGE + 1, offset=offset, text=text)
-    form = tag(
-        "form",
-        tag("label", "Search", tag("input", type="search", name="q", value=text)),
-        tag("button", "Search", type="submit"),
-        action="/conversations",
-        role="search",
-    )
+    form = search("/conversations", "Search", field("Search", "q", text, type="search"), data_filters="list")
     if not found:
-        text = "No conversation has that." if text else "No conversation was recorded yet."
-        return page("Conversations", "/conversations", form, nothing(text), live=True)
+        words = f"No conversation has “{text}”." if text else (
+            "No conversation was recorded yet. Begin one with agent, or ask something with agent -p “…”."
+        )  # fmt: skip
+        return page("Conversations", "/conversations", form, nothing(words), live=True)
     rows = [
         [
-            link(conversation_address(one.id), one.id),
-            when(one.last),
+            link(conversation_address(one.id), _title(one)),
+            local_time(one.last),
             one.turns,
             one.events,
-            ", ".join(one.skills[:12]),
+            skill_names(one.skills, 8),
         ]
         for one in found[:PAGE]
     ]
     query = {"q": text} if text else {}
-    older = f"/conversations?{urlencode({**query, 'offset': str(offset + PAGE)})}"
-    newer = f"/conversations?{urlencode({**query, 'offset': str(max(0, offset - PAGE))})}"
     more = [
-        link(newer, "Newer ones") if offset else None,
-        link(older, "Older ones") if len(found) > PAGE else None,
+        link(f"/conversations?{urlencode({**query, 'offset': str(place)})}", name)
+        for name, place, there in (
+            ("Newer ones", max(0, offset - PAGE), offset > 0),
+            ("Older ones", offset + PAGE, len(found) > PAGE),
+        )
+        if there
     ]
     listed = table(("Conversation", "Last", "Turns", "Events", "Skills"), rows, "Conversations")
     return page(
         "Conversations",
         "/conversations",
         form,
-        tag("div", listed, id="list", data_follow=True),
+        tag("div", listed, id="list", data_follow=True, data_searched=True),
         tag("p", more, class_="actions"),
         live=True,
     )
+
+
+def _title(one: ConversationSummary) -> object:
+    """Return the first words, where texts are kept, or when it began and which skills it had."""
+    if one.opening:
+        return first_words(one.opening)
+    skills = ", ".join(one.skills[:3]) or "no skill"
+    return [local_time(one.first), f" · {skills}"]
 
 
 def show_one(library: Library, identity: str, query: Mapping[str, str]) -> str:
@@ -77,51 +85,82 @@ def show_one(library: Library, identity: str, query: Mapping[str, str]) -> str:
     hidden = len(events) - MAX_EVENTS
     body = tag(
         "div",
-        _about(events, turns),
-        token_plot(turns),
+        _about(identity, events, turns),
+        _tokens(turns),
         tag("p", f"{hidden:,} earlier events are not shown.", class_="notice") if hidden > 0 else None,
         [_turn(library, wanted, turn, members) for turn, members in sorted(turns.items())],
         id="timeline",
         data_follow=True,
     )
-    return page(
-        f"Conversation {identity}", "/conversations", _form(library, identity, wanted), body, live=True
-    )
+    opening = next((text for stored in events if (text := request_text(stored.event))), "")
+    title = first_words(opening) if opening else "Conversation"
+    return page(title, "/conversations", _form(library, identity, wanted), body, live=True)
 
 
 def _form(library: Library, identity: str, wanted: str) -> Markup:
     names = [tag("option", value=skill.name) for skill in library.snapshot().skills[:MAX_NAMES]]
-    field = tag("input", name="why", value=wanted, autocomplete="off", list="names")
-    return tag(
-        "form",
-        tag("label", "Why not this skill?", field),
-        tag("datalist", names, id="names"),
-        tag("button", "Answer", type="submit"),
-        action=conversation_address(identity),
-    )
+    asked = field("Why not this skill?", "why", wanted, list="names")
+    return search(conversation_address(identity), "Answer", asked, tag("datalist", names, id="names"))
 
 
-def _about(events: list[StoredEvent], turns: Mapping[int, list[StoredEvent]]) -> Markup:
+def _about(
+    identity: str, events: Sequence[StoredEvent], turns: Mapping[int, Sequence[StoredEvent]]
+) -> list[Markup]:
     skills = {one.event.skill for one in events if one.event.kind in (Kind.ACTIVATED, Kind.LOADED)}
     runs = sum(one.event.kind is Kind.SCRIPT_RUN for one in events)
     first, last = events[0].event.time, events[-1].event.time
-    return tiles(
-        [
-            ("Began", when(first), f"lasted {last - first:,.0f} s"),
-            ("Turns", f"{len(turns):,}", count_of(len(events), "event")),
-            ("Skills in use", f"{len(skills):,}", ", ".join(sorted(skills)[:6])),
-            ("Scripts", f"{runs:,}", "runs"),
-        ]
-    )
+    return [
+        tiles(
+            [
+                ("Turns", f"{len(turns):,}", count_of(len(events), "event")),
+                ("Skills in use", f"{len(skills):,}", ", ".join(sorted(skills)[:6])),
+                ("Scripts", f"{runs:,}", "runs"),
+                ("Lasted", _lasted(last - first), ""),
+            ]
+        ),
+        tag(
+            "p",
+            "Began ",
+            local_time(first),
+            " · ",
+            tag("span", identity, class_="mono"),
+            class_="faint small",
+        ),
+    ]
 
 
-def _turn(library: Library, wanted: str, turn: int, members: list[StoredEvent]) -> Markup:
-    counted = ", ".join(f"{name} {size:,.0f}" for name, size in tokens_of(members) if size)
+def _lasted(seconds: float) -> str:
+    return f"{seconds:,.0f} s" if seconds < 120 else f"{seconds / 60:,.0f} min"
+
+
+def _tokens(turns: Mapping[int, Sequence[StoredEvent]]) -> Markup | None:
+    """Return a column for each turn on one scale; each leads to its turn."""
+    counted = [(turn, parts) for turn, members in sorted(turns.items()) if (parts := tokens_of(members))]
+    entries = [Column(str(turn), parts, f"#turn-{turn}") for turn, parts in counted[-MAX_TURNS:]]
+    plot = columns(entries, "Tokens of each turn", "tokens")
+    used = {name for entry in entries for name, size in entry.parts if size}
+    kinds = legend((name, name) for name in PARTS if name in used)
+    return section("Tokens of each turn", plot, kinds) if plot else None
+
+
+def tokens_of(events: Sequence[StoredEvent]) -> list[tuple[str, float]]:
+    """Return the tokens of a turn by part: as the program counted them, or what skills added to it."""
+    for kind in (Kind.MODEL_CALLED, Kind.TOKENS):
+        for stored in (stored for stored in reversed(events) if stored.event.kind is kind):
+            counted = stored.event.data.get("tokens", stored.event.data)
+            return tokens_in(counted if isinstance(counted, Mapping) else {})
+    return []
+
+
+def _turn(library: Library, wanted: str, turn: int, members: Sequence[StoredEvent]) -> Markup:
+    counted = tokens_of(members)
+    whole = f"{sum(size for _, size in counted):,.0f} tokens: {tokens_said(counted)}"
+    asked = next((text for one in members if (text := request_text(one.event))), "")
     return tag(
         "section",
-        tag("h2", f"Turn {turn}"),
+        tag("h2", f"Turn {turn}", f": {first_words(asked)}" if asked else None),
         why_not(library.journal, wanted, [one.event for one in members]) if wanted else None,
-        tag("p", f"Tokens: {counted}", class_="faint") if counted else None,
+        tag("p", whole, class_="faint small") if counted else None,
         tag("ol", [entry(one) for one in members], class_="timeline"),
         class_="turn",
         id=f"turn-{turn}",

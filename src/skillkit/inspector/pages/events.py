@@ -1,107 +1,197 @@
 """Events as people read them: one line that says what happened, and the data beneath it."""
 
 import json
-from collections.abc import Mapping
-from datetime import datetime
-from urllib.parse import quote
+from collections.abc import Mapping, Sequence
 
 from skillkit.core.events import Event, Json, Kind, entries_of
-from skillkit.inspector.pages.skills import address
+from skillkit.core.text import one_line
+from skillkit.inspector.layout import conversation_address, skill_link, skill_names
+from skillkit.inspector.library import request_text
 from skillkit.journal.reading import StoredEvent
 from skillkit.web.html import Markup, link, tag
+from skillkit.web.layout import badge, local_time
 
+TITLE = 70
+_WANTED = {"loaded": "its instructions", "read": "a file", "script_run": "a run"}
 _ANSWERS = {
-    Kind.SCRIPT_ASKED: "asked about",
-    Kind.SCRIPT_GRANTED: "allowed",
-    Kind.SCRIPT_DENIED: "denied",
+    Kind.SCRIPT_ASKED: "the user was asked about",
+    Kind.SCRIPT_GRANTED: "the user allowed",
+    Kind.SCRIPT_DENIED: "not run:",
 }
+PARTS = ("system", "catalogue", "skills", "note", "tools", "messages")
+"""Of a prompt, in the order in which bars and legends show them."""
 
 
-def conversation_address(identity: str) -> str:
-    return f"/conversation/{quote(identity, safe='')}"
+def first_words(text: str) -> str:
+    """Return a text as a title."""
+    line = one_line(text)
+    return line if len(line) <= TITLE else f"{line[: TITLE - 1].rstrip()}…"
 
 
-def when(seconds: float) -> Markup:
-    """Return a time for people, with the exact one for programs."""
-    moment = datetime.fromtimestamp(seconds).astimezone()
-    return tag("time", f"{moment:%Y-%m-%d %H:%M:%S}", datetime=moment.isoformat(timespec="milliseconds"))
+def scores(found: Json) -> str:
+    """Return `csv-report (0.91), …`."""
+    return ", ".join(f"{one.get('id')} ({figure(one.get('score'))})" for one in entries_of(found))
+
+
+def figure(value: Json) -> str:
+    """Return a score with two decimals."""
+    return f"{value:.2f}" if isinstance(value, int | float) else "unknown"
 
 
 def summary(event: Event) -> list[object]:
     """Return one line about an event."""
     data = event.data
-    skill = link(address(event.skill), event.skill) if event.skill else ""
+    skill = skill_link(event.skill)
     match event.kind:
         case Kind.OFFERED:
             return [f"{data.get('count', '?')} skills were on offer"]
         case Kind.MATCHED:
-            names = _ids(data.get("matched"))
-            near = _ids(data.get("near"))
+            near = scores(data.get("near"))
             return [
-                "The request matched ", ", ".join(names) or "no skill",
+                tag("q", first_words(text)) if (text := request_text(event)) else "The request",
+                " matched ", scores(data.get("matched")) or "no skill",
                 _because(data.get("matched")),
-                tag("div", f"Near: {', '.join(near)}", class_="faint") if near else None,
+                tag("div", f"Near: {near}", class_="faint small") if near else None,
             ]  # fmt: skip
         case Kind.ACTIVATED:
+            origin = data.get("origin", "unknown")
+            return [skill, f" came into use ({origin}), {data.get('tokens', '?')} tokens"]
+        case Kind.LOADED | Kind.READ:
+            loaded = f" was loaded by the {data.get('origin', 'model')}"
             return [
                 skill,
-                f" came into use ({data.get('origin', 'unknown')}, {data.get('tokens', '?')} tokens)",
+                loaded if event.kind is Kind.LOADED else f": the model read {data.get('path', '?')}",
             ]
-        case Kind.LOADED:
-            return [skill, f" was loaded by the {data.get('origin', 'model')}"]
-        case Kind.READ:
-            return [skill, f": the model read {data.get('path', 'a file')}"]
+        case Kind.REFUSED:
+            wanted = _WANTED.get(str(data.get("wanted")), "something")
+            return [skill or "A skill", f": the model asked for {wanted} and was ", badge("refused", "bad")]
         case Kind.SCRIPT_RUN:
-            return [
-                skill,
-                f": {data.get('script', 'a script')} ended with {data.get('error') or data.get('exit_code')}",
-            ]
+            return [skill, f": {data.get('script', 'a script')} ", outcome(event)]
         case Kind.SCRIPT_ASKED | Kind.SCRIPT_GRANTED | Kind.SCRIPT_DENIED:
-            return [skill, f": {_ANSWERS[event.kind]} {data.get('script', 'a script')}"]
+            reason = f" ({data['reason']})" if data.get("reason") else ""
+            return [skill, f": {_ANSWERS[event.kind]} {data.get('script', 'a script')}{reason}"]
         case Kind.TOKENS:
-            return [f"Skills added {data.get('total', '?')} tokens to the request"]
+            return [f"Skills added {_sum(tokens_in(data))} tokens: {tokens_said(tokens_in(data))}"]
         case Kind.MODEL_CALLED:
-            counted = data.get("tokens")
-            tokens = counted if isinstance(counted, dict) else {}
-            return [
-                f"{data.get('model', 'A model')} was sent {tokens.get('total', '?')} tokens and answered "
-                f"with {tokens.get('output', '?')}"
-            ]
+            return [_model_call(data)]
         case _:
-            return [skill, f" {event.kind.value.replace('_', ' ')}"]
+            return [skill, f" {_other(event)}"]
+
+
+def _model_call(data: Mapping[str, Json]) -> str:
+    counted = data.get("tokens")
+    tokens = counted if isinstance(counted, dict) else {}
+    sent = tokens_in(tokens)
+    said = f"{data.get('model', 'A model')} was sent {_sum(sent)} tokens ({tokens_said(sent)})"
+    return f"{said} and answered with {tokens.get('output', '?')}"
+
+
+def _other(event: Event) -> str:
+    data = event.data
+    if event.kind is Kind.CONSENTED:
+        return (
+            f"consent to {data.get('kind', 'use')} {'revoked' if data.get('granted') is False else 'given'}"
+        )
+    if event.kind is Kind.TESTED:
+        return f"{data.get('passed', '?')} tests passed, {data.get('failed', '?')} failed"
+    return event.kind.value.replace("_", " ")
+
+
+def outcome(event: Event) -> Markup:
+    """Return how a run ended, in words: what the sandbox or the network refused comes before a code."""
+    data = event.data
+    if event.kind is Kind.SCRIPT_DENIED:
+        return badge("not run: denied", "warn")
+    error = data.get("error")
+    if not error and not data.get("exit_code"):
+        return badge("succeeded", "good")
+    if error == "timeout":
+        limits = data.get("limits")
+        seconds = limits.get("timeout") if isinstance(limits, dict) else None
+        return badge(
+            f"timed out after {seconds:g} s" if isinstance(seconds, int | float) else "timed out", "bad"
+        )
+    tried = entries_of(data.get("network"))
+    if any(one.get("failed") and "no network" in str(one.get("reason")) for one in tried):
+        return badge("no network", "bad")
+    if blocked := hosts(tried, allowed=False):
+        return badge(f"blocked by the sandbox: {', '.join(blocked[:3])}", "bad")
+    words = {"permission_denied": "refused", "dependency_failed": "a package is missing",
+             "parse_error": "its output is not JSON"}  # fmt: skip
+    if error in words:
+        return badge(words[str(error)], "bad")
+    return badge(f"failed with exit code {data.get('exit_code', '?')}", "bad")
+
+
+def hosts(tried: Sequence[Mapping[str, Json]], *, allowed: bool) -> list[str]:
+    """Return the hosts that a script reached or tried in vain, each once."""
+    return [*dict.fromkeys(str(one.get("host", "?")) for one in tried if bool(one.get("allowed")) is allowed)]
 
 
 def entry(stored: StoredEvent) -> Markup:
     """Return an event as an item of a timeline."""
     event = stored.event
-    return tag(
-        "li",
-        tag("div", summary(event)),
-        tag(
-            "details",
-            tag("summary", when(event.time), class_="faint"),
-            tag("pre", written(event.data)),
-            id=f"event-{stored.id}",
-        )
-        if event.data
-        else tag("small", when(event.time), class_="faint"),
-        class_=event.kind.value,
-    )
+    moment = local_time(event.time, exact=True)
+    more = tag("details", tag("summary", moment, class_="faint"), tag("pre", written(event.data)),
+               id=f"event-{stored.id}")  # fmt: skip
+    body = more if event.data else tag("small", moment, class_="faint")
+    return tag("li", tag("div", summary(event)), body, class_=event.kind.value)
+
+
+def timeline(events: Sequence[StoredEvent]) -> Markup:
+    return tag("ol", [entry(stored) for stored in events], class_="timeline")
+
+
+def event_list(events: Sequence[StoredEvent]) -> Markup:
+    """Return events as short lines with their time: what happened lately."""
+    rows = [
+        tag("li", tag("div", _brief(one.event)), tag("small", _leading(one), class_="faint"), class_="line")
+        for one in events
+    ]
+    return tag("ul", rows, class_="plain")
+
+
+def _brief(event: Event) -> list[object]:
+    """Return a request with the skills that came, anything else as everywhere."""
+    if event.kind is not Kind.MATCHED:
+        return summary(event)
+    names = [str(one.get("id")) for one in entries_of(event.data.get("matched"))]
+    asked = tag("q", first_words(text)) if (text := request_text(event)) else "A request"
+    return [asked, " ", skill_names(names) if names else badge("no skill")]
+
+
+def _leading(stored: StoredEvent) -> object:
+    """Return the time of an event, as a link to what it is part of."""
+    moment = local_time(stored.event.time, brief=True)
+    if stored.event.kind is Kind.SCRIPT_RUN:
+        return link(f"/run/{stored.id}", moment)
+    if stored.event.conversation:
+        return link(conversation_address(stored.event.conversation), moment)
+    return moment
 
 
 def written(data: Mapping[str, Json]) -> str:
     return json.dumps(dict(data), indent=1, ensure_ascii=False)[:20_000]
 
 
+def tokens_in(data: Mapping[str, Json]) -> list[tuple[str, float]]:
+    """Return the tokens of a prompt by part."""
+    return [
+        (name, max(0.0, float(value))) for name in PARTS if isinstance(value := data.get(name), int | float)
+    ]
+
+
+def tokens_said(parts: Sequence[tuple[str, float]]) -> str:
+    """Return `system 240, skills 410`; they add up to what is said beside them."""
+    return ", ".join(f"{name} {size:,.0f}" for name, size in parts if size) or "none"
+
+
+def _sum(parts: Sequence[tuple[str, float]]) -> str:
+    return f"{sum(size for _, size in parts):,.0f}"
+
+
 def _because(found: Json) -> str:
     """Return the reasons of what matched, the first skill's first."""
     reasons = [reason for one in entries_of(found) if isinstance(reason := one.get("reasons"), list)]
     said = ["; ".join(map(str, each)) for each in reasons if each]
-    return f", because of {' | '.join(said)}" if said else ""
-
-
-def _ids(found: Json) -> list[str]:
-    return [
-        f"{one.get('id')} ({one.get('score')})" if "score" in one else str(one.get("id"))
-        for one in entries_of(found)
-    ]
+    return f": {' | '.join(said)}" if said else ""

@@ -1,115 +1,187 @@
-"""One request: every skill's score and why, and the prompt that would go out."""
+"""One request: every known skill's score, why it is used or not, and the prompt that would go out."""
 
 import json
 from collections.abc import Mapping
+from urllib.parse import urlencode
 
+from skillkit.core.names import canonical_name
 from skillkit.disclosure import Disclosure, SkillSession
 from skillkit.disclosure.tokens import TokenEstimator
-from skillkit.inspector.layout import page
+from skillkit.inspector.layout import page, skill_link, skill_names, state
 from skillkit.inspector.library import Library
-from skillkit.inspector.pages.skills import address, state
-from skillkit.matching import Match, MatchResult
+from skillkit.inspector.scoring import AS_IT_IS, Assumption
+from skillkit.install.enabled import SkillStatus
+from skillkit.matching import Match
 from skillkit.matching.settings import Mode
-from skillkit.web.html import Markup, bar, link, table, tag
-from skillkit.web.layout import badge, choice, legend, nothing, section
+from skillkit.web.charts import bar
+from skillkit.web.html import Markup, link, table, tag
+from skillkit.web.layout import badge, choice, field, legend, nothing, search, section
 
 MAX_REQUEST = 8_192
-MAX_ROWS = 200
+MAX_ROWS = 60
+_NOT_ASKED = (
+    "Type a request, such as “Turn this CSV into a report”: every known skill gets a score, "
+    "with the words that made it and why it is used or not."
+)
 
 
 def show(library: Library, query: Mapping[str, str]) -> str:
     """Return the page, or only what changes while somebody types."""
     text = query.get("q", "")[:MAX_REQUEST]
-    modes = [mode for name in ("mode", "beside") for mode in Mode if mode.value == query.get(name)]
-    result = _result(library, text, modes)
+    assumed = _assumed(query)
+    result = _result(library, text, assumed)
     if query.get("part") == "result":
         return result
     return page(
         "Request",
         "/request",
-        _form(text, modes),
-        tag("div", result, id="result", aria_live="polite"),
+        _form(library, text, assumed),
+        tag("div", result, id="result", data_searched=True),
     )
 
 
-def _form(text: str, modes: list[Mode]) -> Markup:
-    return tag(
-        "form",
-        tag(
-            "label",
-            "What a user might ask",
-            tag("input", name="q", value=text, autocomplete="off", maxlength=MAX_REQUEST),
-        ),
-        tag("label", "Matching", _choice("mode", modes[:1], "as set up"), class_="short"),
-        tag("label", "Beside it", _choice("beside", modes[1:], "nothing"), class_="short"),
-        tag("button", "Show", type="submit"),
-        action="/request",
-        method="get",
+def _assumed(query: Mapping[str, str]) -> Assumption:
+    mode = next((mode for mode in Mode if mode.value == query.get("mode")), None)
+    try:
+        line = float(query.get("threshold", ""))
+    except ValueError:
+        line = 0.0
+    return Assumption(mode, line if 0 < line < 1 else None, canonical_name(query.get("active", "")[:128]))
+
+
+def _form(library: Library, text: str, assumed: Assumption) -> Markup:
+    usual = library.matcher()
+    modes = choice(
+        "mode",
+        {mode.value: mode.value for mode in Mode},
+        assumed.mode.value if assumed.mode else "",
+        f"{usual.mode.value} (now)",
+    )
+    line = f"{assumed.threshold:g}" if assumed.threshold else ""
+    usually = f"{usual.threshold:.2f} (now)"
+    number = {"type": "number", "min": "0.01", "max": "0.99", "step": "0.01"}
+    return search(
+        "/request",
+        "Explain",
+        field("What would you ask?", "q", text, maxlength=MAX_REQUEST),
+        tag("label", "What if: mode", modes, class_="short"),
+        field("What if: threshold", "threshold", line, short=True, placeholder=usually, **number),
+        field("What if: also active", "active", assumed.active, short=True, placeholder="name of a skill"),
         data_result="result",
     )
 
 
-def _choice(name: str, chosen: list[Mode], otherwise: str) -> Markup:
-    modes = {mode.value: mode.value for mode in Mode}
-    return choice(name, modes, chosen[0].value if chosen else "", otherwise)
-
-
-def _result(library: Library, text: str, modes: list[Mode]) -> Markup:
+def _result(library: Library, text: str, assumed: Assumption) -> Markup:
     if not text.strip():
-        return nothing("Type a request: each skill's score appears with the words that made it.")
-    columns = [_column(library, text, mode) for mode in modes or (None,)]
-    return columns[0] if len(columns) == 1 else tag("div", columns, class_="columns")
-
-
-def _column(library: Library, text: str, mode: Mode | None) -> Markup:
-    """Return the scores and the prompt that one setting leads to."""
+        return nothing(_NOT_ASKED)
     try:
-        disclosed = library.provider(mode).disclose(text, SkillSession())
-        return tag("div", _scores(library, text, mode), _prompt(disclosed, text, library.system))
+        disclosed = library.provider(assumed).disclose(text, SkillSession())
+        found = _found(library, text, disclosed, assumed)
     except ImportError as error:
-        name = mode.value if mode else "as set up"
-        return section(f"Scores ({name})", nothing(f"This mode is not installed: {error}"))
-
-
-def _scores(library: Library, text: str, mode: Mode | None = None) -> Markup:
-    matcher = library.matcher(mode)
-    explained = matcher.explain(text)
-    ranked = matcher.rank(text, MAX_ROWS)
-    taken = {match.skill.base_dir for match in explained.matches}
-    found = [
-        (match, _verdict(match, match.skill.base_dir in taken, explained))
-        for match in ranked
-        if match.score > 0
-    ]
-    found += [(match, state(status)) for match, status in library.refused(text, mode, MAX_ROWS)]
-    rows = [_row(*one) for one in sorted(found, key=lambda one: -one[0].score)]
-    return section(
-        f"Scores ({matcher.mode.value})",
-        tag("p", explained.explanation),
-        table(("Skill", "Score", "Verdict", "Because of"), rows, f"Scores, {matcher.mode.value}")
-        if rows
-        else nothing("No skill is near."),
-        tag(
-            "p",
-            f"{len(library.manager.list_skills()) - len(rows):,} more skills have no word in common.",
-            class_="faint",
-        ),
+        name = assumed.mode.value if assumed.mode else "that is configured"
+        return nothing(f"The mode {name} is not installed: {error}")
+    return tag(
+        "div",
+        _answer(disclosed, found, library),
+        _compared(library, text, disclosed) if assumed != AS_IT_IS else None,
+        _scores(library, text, found, assumed),
+        _prompt(disclosed, text, library.system),
     )
 
 
-def _verdict(match: Match, taken: bool, explained: MatchResult) -> Markup:
-    if taken:
-        return badge("matched", "good")
-    return badge("below the line") if match.score < explained.threshold else badge("left out", "warn")
+Found = list[tuple[Match, SkillStatus | None, Markup]]
+"""A scored skill with its refusal, if any, and outcome."""
 
 
-def _row(match: Match, verdict: Markup) -> list[object]:
-    return [
-        link(address(match.skill.name), match.skill.name),
-        [bar((("score", match.score),), 1.0, f"score {match.score:.2f}"), f"{match.score:.2f}"],
-        verdict,
-        ", ".join(match.reasons),
+def _found(library: Library, text: str, disclosed: Disclosure, assumed: Assumption) -> Found:
+    matcher = library.matcher(assumed)
+    taken = {match.skill.skill_path for match in disclosed.matched}
+    left_out = {match.skill.skill_path for match in disclosed.left_out}
+    found: Found = []
+    for match in matcher.rank(text, MAX_ROWS):
+        if match.skill.skill_path in taken:
+            verdict = badge("put in", "good")
+        elif match.skill.skill_path in left_out:
+            verdict = badge("left out by the limit", "warn")
+        elif match.score >= matcher.threshold:
+            hidden = match.skill.disable_model_invocation
+            verdict = badge("only by its name" if hidden else "another one is ahead")
+        else:
+            verdict = badge("below the threshold")
+        if match.score > 0:
+            found.append((match, None, verdict))
+    active = assumed.active
+    found += [
+        (match, status, state(status, manage=library.manage))
+        for match, status in library.refused(text, MAX_ROWS, assumed)
+        if match.skill.canonical_name != active
     ]
+    return sorted(found, key=lambda one: -one[0].score)[:MAX_ROWS]
+
+
+def _answer(disclosed: Disclosure, found: Found, library: Library) -> Markup:
+    """Return a sentence about the skills used, and a better match that may not be used."""
+    names = skill_names([match.skill.name for match in disclosed.matched])
+    used: list[object] = ["No skill is put into the prompt."]
+    if disclosed.matched:
+        used = ["Put into the prompt: ", names, "."]
+    best = max((match.score for match in disclosed.matched), default=library.matcher().threshold)
+    better = next(((match, status) for match, status, _ in found if status and match.score >= best), None)
+    if better is None:
+        return tag("p", used, class_="notice calm", role="status")
+    match, status = better
+    fits = [skill_link(match.skill.name), f" fits ({match.score:.2f}) and is not used: "]
+    return tag(
+        "p", used, " ", fits, state(status, manage=library.manage), class_="notice calm", role="status"
+    )
+
+
+def _compared(library: Library, text: str, disclosed: Disclosure) -> Markup:
+    """Return the skills put in without the assumption."""
+    usual = library.provider().disclose(text, SkillSession())
+    now, before = (
+        ", ".join(match.skill.name for match in one.matched) or "no skill" for one in (disclosed, usual)
+    )
+    same = f"What if: nothing changes, {now} is put in."
+    return tag(
+        "p",
+        same if now == before else f"What if: {now} is put in instead of {before}.",
+        class_="notice",
+    )
+
+
+def _scores(library: Library, text: str, found: Found, assumed: Assumption) -> Markup:
+    matcher = library.matcher(assumed)
+    rows = [
+        [
+            skill_link(match.skill.name),
+            _score(match.score, matcher.threshold),
+            verdict,
+            [", ".join(match.reasons), _what_if(match, status, text)],
+        ]
+        for match, status, verdict in found
+    ]
+    rest = len(library.manager.list_skills()) - len(rows)
+    return section(
+        f"Scores ({matcher.mode.value}, threshold {matcher.threshold:.2f})",
+        table(("Skill", "Score", "Result", "Why"), rows, f"Scores, {matcher.mode.value}")
+        if rows
+        else nothing("No known skill has a word in common with this request."),
+        tag("p", f"{rest:,} more known skills score lower.", class_="faint") if rest else None,
+    )
+
+
+def _score(score: float, line: float) -> list[object]:
+    kind = "part" if score >= line else "low"
+    return [f"{score:.2f}", bar(((kind, score),), 1.0, f"score {score:.2f}, threshold {line:.2f}", line)]
+
+
+def _what_if(match: Match, status: SkillStatus | None, text: str) -> Markup | None:
+    """Return the link that tries the request with a skill that may not be used."""
+    if status is None or status.refusal is None or status.refusal.code == "unavailable":
+        return None
+    query = urlencode({"q": text, "active": match.skill.canonical_name})
+    return tag("div", link(f"/request?{query}", "What if it were active?"), class_="small")
 
 
 def _prompt(disclosure: Disclosure, request: str, system: str) -> Markup:
@@ -120,11 +192,11 @@ def _prompt(disclosure: Disclosure, request: str, system: str) -> Markup:
     matched = "\n\n".join(insertion.text for insertion in disclosure.insertions if insertion.kept)
     parts = (
         ("tools", "Tool schemas", tools, tokens.tools),
-        ("system", "System prompt: the program's own words", system, count_tokens(system)),
-        ("catalogue", "System prompt, after that: the skills there are", disclosure.instructions,
+        ("system", "System prompt: the program's own text", system, count_tokens(system)),
+        ("catalogue", "System prompt, after that: the list of skills", disclosure.instructions,
          tokens.catalogue),
         ("messages", "The user's message, after those before it", request, count_tokens(request)),
-        ("skills", "After it, and kept: instructions of the skills that matched", matched, tokens.skills),
+        ("skills", "After the message: instructions of the skills that matched", matched, tokens.skills),
         ("note", "Last, for this request alone: the skills near it", disclosure.note, tokens.note),
     )  # fmt: skip
     counted = [(kind, count) for kind, _, _, count in parts]
@@ -134,7 +206,8 @@ def _prompt(disclosure: Disclosure, request: str, system: str) -> Markup:
             "details",
             tag("summary", f"{title}: {count:,} tokens"),
             tag("pre", text, class_=kind),
-            open=kind not in ("tools", "system"),
+            id=f"part-{kind}",
+            open=kind in ("messages", "skills", "note"),
         )
         for kind, title, text, count in parts
         if text

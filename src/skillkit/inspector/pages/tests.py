@@ -1,30 +1,47 @@
 """Results of tests of skills: over time, one run with what changed since the one before, whole reports."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from skillkit.core.events import Event, Json
 from skillkit.evaluation.comparison import compare
 from skillkit.evaluation.rendering.html import html_page
-from skillkit.evaluation.report import Report, Result
-from skillkit.inspector.layout import page
+from skillkit.evaluation.report import BAD, Report, Result
+from skillkit.inspector.layout import page, skill_link
 from skillkit.inspector.library import Library
-from skillkit.inspector.pages.events import when
-from skillkit.inspector.pages.skills import address
 from skillkit.journal import EventFilter, Kind
 from skillkit.journal.reading import StoredEvent
+from skillkit.web.charts import Column, columns
 from skillkit.web.html import Markup, link, table, tag
-from skillkit.web.layout import badge, facts, nothing, section
+from skillkit.web.layout import badge, command, facts, legend, local_time, nothing, section
 
 MAX_CASES = 500
+MAX_RUNS = 30
+"""In the chart of a skill's tests over time."""
 _BADGES = {"passed": "good", "failed": "bad", "error": "bad", "warned": "warn"}
 
 
 def show(library: Library) -> str:
     """Return the runs of `agent skill test` that the journal knows, each beside the one before."""
-    events = library.journal.events(EventFilter(kinds=(Kind.TESTED,)), limit=MAX_CASES)
+    events = library.newest(Kind.TESTED, limit=MAX_CASES)
     if not events:
-        return page("Tests", "/tests", nothing("No skill was tested yet."), live=True)
-    return page("Tests", "/tests", tag("div", runs_table(events), id="list", data_follow=True), live=True)
+        empty = nothing("No skill was tested yet. Test one with ", tag("code", "agent skill test NAME"))
+        return page("Tests", "/tests", empty, live=True)
+    listed = tag("div", over_time(events), runs_table(events), id="list", data_follow=True)
+    return page("Tests", "/tests", listed, live=True)
+
+
+def over_time(events: Sequence[StoredEvent]) -> Markup | None:
+    """Return passed and failed cases of the newest runs, the oldest of them first."""
+    entries = []
+    for stored in reversed(events[:MAX_RUNS]):
+        passed, failed = stored.event.data.get("passed"), stored.event.data.get("failed")
+        parts = [
+            (kind, float(size) if isinstance(size, int) else 0.0)
+            for kind, size in (("passed", passed), ("failed", failed))
+        ]
+        entries.append(Column(stored.event.skill, parts, f"/test/{stored.id}"))
+    plot = columns(entries, "Cases of each run of tests", "cases")
+    return tag("div", plot, legend((("passed", "passed"), ("failed", "failed")))) if plot else None
 
 
 def runs_table(events: list[StoredEvent]) -> Markup:
@@ -36,30 +53,31 @@ def runs_table(events: list[StoredEvent]) -> Markup:
         failed = data.get("failed")
         rows.append(
             [
-                link(f"/test/{stored.id}", when(event.time)),
-                link(address(event.skill), event.skill),
+                link(f"/test/{stored.id}", local_time(event.time)),
+                skill_link(event.skill),
                 badge(f"{data.get('passed', '?')} passed", "good"),
                 badge(f"{failed} failed", "bad") if failed else "",
                 _open(data),
                 _change(before, event),
             ]
         )
-    return table(("When", "Skill", "Passed", "Failed", "Open", "Since the run before"), rows, "Tests")
+    return table(("When", "Skill", "Passed", "Failed", "Undecided", "Change"), rows, "Tests")
 
 
 def show_one(library: Library, identity: int) -> str:
     """Return one run of one skill: every case, and what changed since the run before."""
-    found = [stored for stored in library.journal.since(identity - 1, 1) if stored.id == identity]
-    if not found or found[0].event.kind is not Kind.TESTED:
+    found = library.event(identity)
+    if found is None or found.event.kind is not Kind.TESTED:
         return page("Test", "/tests", nothing("The journal has no test of this number."))
-    event = found[0].event
+    event = found.event
     report = _report(library, event)
     about = facts(
         [
-            ("Skill", link(address(event.skill), event.skill)),
-            ("When", when(event.time)),
+            ("Skill", skill_link(event.skill)),
+            ("When", local_time(event.time)),
             ("Digest", tag("span", event.digest, class_="mono")),
             ("Tiers", ", ".join(map(str, _list(event.data.get("tiers"))))),
+            ("Again", command(f"agent skill test {event.skill}")),
         ]
     )
     if report is None:
@@ -75,14 +93,15 @@ def show_one(library: Library, identity: int) -> str:
         about,
         tag("p", whole),
         _difference(before, report, event.skill) if before else None,
+        _failed(_of(report, event.skill)),
         section("Cases", table(("Case", "Tier", "Outcome", "What happened"), cases[:MAX_CASES], "Cases")),
     )
 
 
 def whole_report(library: Library, identity: int) -> str:
     """Return the report as `agent skill test --html` writes it."""
-    found = [stored for stored in library.journal.since(identity - 1, 1) if stored.id == identity]
-    report = _report(library, found[0].event) if found else None
+    found = library.event(identity)
+    report = _report(library, found.event) if found else None
     if report is None:
         return page("Test", "/tests", nothing("The report itself is no longer kept."))
     return html_page(report)
@@ -97,7 +116,43 @@ def _difference(before: Report, now: Report, skill: str) -> Markup:
         if result.skill == skill
     ]
     content = table(("Change", "Case", "What happened"), rows, "Changes") if rows else nothing("Nothing.")
-    return section("Changed since the run before", content)
+    return section("Changes since the previous run", content)
+
+
+def _failed(results: Sequence[Result]) -> Markup | None:
+    """Return the failed cases with what was asked, what came instead, and the transcript."""
+    failed = [result for result in results if result.outcome in BAD]
+    parts = [
+        tag(
+            "details",
+            tag("summary", result.title or result.id, " ", badge(result.outcome.value, "bad")),
+            tag("p", result.message),
+            tag("pre", text) if (text := _transcript(result.data)) else None,
+            open=place == 0,
+        )
+        for place, result in enumerate(failed[:MAX_RUNS])
+    ]
+    return section(f"Failed ({len(failed)})", parts) if parts else None
+
+
+def _transcript(data: Mapping[str, object]) -> str:
+    """Return what a case recorded, as text: the request, the skills that came, calls and answers."""
+    lines = [f"Asked: {data['request']}"] if data.get("request") else []
+    for one in _mappings(data.get("found")):
+        lines.append(f"{one.get('skill')} {one.get('score')}: {one.get('reasons')}")
+    for variant in ("with", "without"):
+        for number, run in enumerate(_mappings(data.get(variant)), 1):
+            lines.append(f"\n{variant} the skill, run {number}")
+            lines += [
+                f"→ {call.get('name')} {call.get('arguments')}\n{call.get('result')}"
+                for call in _mappings(run.get("calls"))
+            ]
+            lines += [str(run[name]) for name in ("answer", "error") if run.get(name)]
+    return "\n".join(lines)[:20_000]
+
+
+def _mappings(value: object) -> list[Mapping[str, object]]:
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list | tuple) else []
 
 
 def _row(result: Result) -> list[object]:

@@ -1,31 +1,29 @@
-"""Trust: what is trusted, by whom and since when, what changed since, and what waits for an answer."""
+"""Trust: trusted skills with who consented and when, later changes, and pending questions."""
 
 from datetime import datetime
 
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
-from skillkit.inspector.layout import page
+from skillkit.inspector.layout import NOT_YET, action_address, iso_time, page, skill_link
 from skillkit.inspector.library import Library
-from skillkit.inspector.pages.manage import action_address
-from skillkit.inspector.pages.skills import NOT_YET, address
 from skillkit.install.changes import file_changes
 from skillkit.install.consents import Consent
 from skillkit.install.enabled import SkillStatus
 from skillkit.web.html import Markup, link, table, tag
-from skillkit.web.layout import badge, count_of, nothing, place, section
+from skillkit.web.layout import badge, command, count_of, nothing, place, section
 
 MAX_ROWS = 200
 
 
 def show(library: Library) -> str:
-    """Return what is trusted and what is not, and every yes of the user."""
+    """Return trusted and untrusted skills, and every consent of the user."""
     consents = library.enabled.authority.consents.load()
-    judgements = library.snapshot().judgements
-    statuses = judgements.statuses
+    checks = library.snapshot().checks
+    statuses = checks.statuses
     trusted = [status for status in statuses if status.standing.trusted]
     pending = [status for status in statuses if not status.standing.trusted]
-    waiting = f"{count_of(judgements.waiting, 'skill')} {NOT_YET}." if judgements.waiting else None
+    waiting = [count_of(checks.waiting, "skill"), " ", NOT_YET, "."] if checks.waiting else None
     return page(
         "Trust",
         "/trust",
@@ -46,8 +44,8 @@ def _pending(library: Library, statuses: list[SkillStatus], consents: tuple[Cons
     rows = [
         [
             [
-                link(address(status.skill.name), status.skill.name),
-                [" ", link(action_address("trust", status.skill.name), "Answer")] if library.manage else None,
+                skill_link(status.skill.name),
+                _answer(library, status),
             ],
             status.standing.reason,
             _changed_since(status, consents),
@@ -55,24 +53,30 @@ def _pending(library: Library, statuses: list[SkillStatus], consents: tuple[Cons
         ]
         for status in statuses[:MAX_ROWS]
     ]
-    headings = ("Skill", "Why", "Changed since a yes", "Folder")
+    headings = ("Skill", "Why", "Changed since approval", "Folder")
     content = table(headings, rows, "Skills that are not trusted") if rows else nothing("None.")
-    return section(f"Waiting for an answer ({len(statuses):,})", content, _rest(len(statuses)))
+    return section(f"Not trusted ({len(statuses):,})", content, _rest(len(statuses)))
+
+
+def _answer(library: Library, status: SkillStatus) -> Markup:
+    """Return what trusts a skill: a button, or the command."""
+    if library.manage:
+        return tag("div", link(action_address("trust", status.skill.name), "Trust"))
+    remedy = library.enabled.selection.remedy(status.skill, trusted=False)
+    return tag("div", command(remedy))
 
 
 def _trusted(statuses: list[SkillStatus], consents: tuple[Consent, ...]) -> Markup:
     rows = [
         [
-            link(address(status.skill.name), status.skill.name),
-            "you" if status.standing.reason == "approved" else f"nobody had to: it {status.standing.reason}",
-            _since(status, consents),
+            skill_link(status.skill.name),
+            "approved by you" if status.standing.reason == "approved" else status.standing.reason,
+            iso_time(_since(status, consents)),
             place(status.skill.base_dir),
         ]
         for status in statuses[:MAX_ROWS]
     ]
-    content = (
-        table(("Skill", "By whom", "Since", "Folder"), rows, "Trusted skills") if rows else nothing("None.")
-    )
+    content = table(("Skill", "Why", "Since", "Folder"), rows, "Trusted skills") if rows else nothing("None.")
     return section(f"Trusted ({len(statuses):,})", content, _rest(len(statuses)))
 
 
@@ -82,16 +86,16 @@ def _consents(consents: tuple[Consent, ...], statuses: list[SkillStatus]) -> Mar
         [
             consent.skill,
             badge(consent.kind.value),
-            consent.granted_at,
+            iso_time(consent.granted_at),
             tag("span", consent.digest[:24], class_="mono"),
-            badge("these bytes are here", "good") if consent.digest in digests else badge("other bytes now"),
+            badge("current", "good") if consent.digest in digests else badge("changed since"),
             consent.place or consent.server,
         ]
         for consent in reversed(consents)
     ]
-    headings = ("Skill", "To what", "Since", "Digest", "Now", "Where")
+    headings = ("Skill", "Consent to", "Since", "Digest", "State", "Where")
     content = table(headings, rows[:MAX_ROWS], "Consents") if rows else nothing("No consent was given yet.")
-    return section(f"Every yes ({len(rows):,})", content, _rest(len(rows)))
+    return section(f"Consents ({len(rows):,})", content, _rest(len(rows)))
 
 
 def _rest(number: int) -> Markup | None:
@@ -106,14 +110,14 @@ def _since(status: SkillStatus, consents: tuple[Consent, ...]) -> str:
 
 
 def _changed_since(status: SkillStatus, consents: tuple[Consent, ...]) -> object:
-    """Return which files are not what the user said yes to, as far as that was kept."""
+    """Return the files that differ from the consented tree, as far as it was kept."""
     skill = status.skill
     given = [one.granted_at for one in consents if one.skill == skill.name and one.granted_at]
     if not given:
         return ""
     last = max(given)
     changed = _changed_files(status, last)
-    return [f"since {last}: ", tag("span", ", ".join(changed[:12]) or "unknown", class_="mono")]
+    return ["since ", iso_time(last), ": ", tag("span", ", ".join(changed[:12]) or "unknown", class_="mono")]
 
 
 def _changed_files(status: SkillStatus, since: str) -> list[str]:
@@ -122,7 +126,7 @@ def _changed_files(status: SkillStatus, since: str) -> list[str]:
         now = tree_digests.with_links(skill.base_dir).files
     except SkillsUseError:
         return []
-    if record is not None and record.trusted:  # the yes was to these very files
+    if record is not None and record.trusted:  # the consent is for exactly these files
         return [change.path for change in file_changes(record.files, now) if change.kind != "mode"]
     return _written_after(skill, list(now), since)
 

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 
 from skillkit.core.events import Event, Json, Kind, entries_of
 from skillkit.core.names import canonical_name
+from skillkit.inspector.pages.events import figure
 from skillkit.journal import JournalReader
 from skillkit.web.html import Markup, tag
 
 _PLACES = (
     ("matched", "It matched"),
     ("left_out", "It matched and the limit left it out"),
-    ("near", "It was near and below the line"),
+    ("near", "It came near, below the threshold"),
 )
 _REFUSALS = {
     "disabled": "it was not enabled",
@@ -21,7 +22,7 @@ _REFUSALS = {
 
 
 def why_not(journal: JournalReader, wanted: str, events: Sequence[Event]) -> Markup:
-    """Return what became of one skill in one turn."""
+    """Return the outcome of one skill in one turn."""
     matched = [event for event in events if event.kind is Kind.MATCHED]
     if not matched:
         return tag("p", "No request was compared with the skills in this turn.", class_="faint")
@@ -36,13 +37,13 @@ def _answer(journal: JournalReader, wanted: str, matched: Sequence[Event]) -> st
                 if one.get("id") == identity:
                     line = event.data.get("line")
                     behind = place == "near" and _reached(one, line)
-                    why = "It reached the line and another skill was clearly ahead" if behind else words
+                    why = "It reached the threshold and another skill was clearly ahead" if behind else words
                     return f"{why}: {_score(one, line)}."
     return _not_listed(journal, identity, matched[-1])
 
 
 def _not_listed(journal: JournalReader, identity: str, event: Event) -> str:
-    """Return what is known of a skill that is not among the nearest: whether it was on offer at all."""
+    """Return why a skill is not among the nearest: whether it was on offer."""
     offered = journal.offer(event.digest) if event.digest else []
     for one in offered:
         if identity in _texts(one.data.get("ids")):
@@ -68,7 +69,9 @@ def _behind(data: Mapping[str, Json]) -> str:
     ]
     if not scores:
         return "Neither it nor any other skill had something in common with this request."
-    return f"It had less in common with this request than those listed, the last of which had {min(scores)}."
+    return (
+        f"It had less in common with this request than those listed, the last of which had {min(scores):.2f}."
+    )
 
 
 def _reached(one: Mapping[str, Json], line: Json) -> bool:
@@ -78,9 +81,9 @@ def _reached(one: Mapping[str, Json], line: Json) -> bool:
 
 def _score(one: Mapping[str, Json], line: Json) -> str:
     reasons = one.get("reasons")
-    because = f", because of {', '.join(map(str, reasons))}" if isinstance(reasons, list) and reasons else ""
-    needed = "an unknown line" if line is None else line
-    return f"{one.get('score', 'unknown')} where {needed} is needed{because}"
+    because = f": {', '.join(map(str, reasons))}" if isinstance(reasons, list) and reasons else ""
+    needed = "an unknown line" if line is None else figure(line)
+    return f"{figure(one.get('score'))} where {needed} is needed{because}"
 
 
 def _texts(found: Json) -> frozenset[str]:

@@ -9,6 +9,7 @@ const replace = (target, nodes) => {
   const focused = target.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
   const open = new Set([...target.querySelectorAll("details[open][id]")].map((one) => one.id));
   target.replaceChildren(...nodes);
+  target.dispatchEvent(new Event("replaced", { bubbles: true }));
   for (const one of target.querySelectorAll("details[id]")) if (open.has(one.id)) one.open = true;
   if (focused) [...target.querySelectorAll("a")].find((one) => one.getAttribute("href") === focused)?.focus();
 };
@@ -46,6 +47,8 @@ if (document.body.dataset.live) {
   const notice = document.getElementById("changed");
   const source = new EventSource("/live");
   source.addEventListener("progress", follow);
+  // What came between the page and this stream is told by nobody.
+  source.addEventListener("open", () => { if (document.querySelector(".waiting")) follow(); });
   source.addEventListener("changed", (event) => {
     const link = document.createElement("a");
     link.href = location.href;

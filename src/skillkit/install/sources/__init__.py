@@ -1,1 +1,1 @@
-"""Where skills come from: one file a kind, found by the text that names it or by the kind in a record."""
+"""Sources of skills: one module per kind, selected by the text that names it or the kind in a record."""

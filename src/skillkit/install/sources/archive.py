@@ -35,7 +35,7 @@ class ArchiveSource(Source):
     def __post_init__(self) -> None:
         if self.digest is not None and not _DIGEST.fullmatch(self.digest):
             shown = escape_hidden(self.digest[:80])
-            raise SourceError(f"'{shown}' is no digest; write sha256: and 64 digits")
+            raise SourceError(f"'{shown}' is not a digest; write sha256: and 64 hexadecimal digits")
 
     @classmethod
     def parse(cls, text: str) -> "ArchiveSource | None":
@@ -96,7 +96,5 @@ class ArchiveSource(Source):
             raise SourceError(f"{escape_hidden(self.place)} is larger than {DOWNLOAD_BYTES:,} bytes")
         digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
         if self.digest is not None and self.digest != digest:
-            raise SourceError(
-                f"{escape_hidden(self.place)} is not what was asked for: it has the digest {digest}"
-            )
+            raise SourceError(f"{escape_hidden(self.place)} does not match the digest: it has {digest}")
         yield OpenFiles(self, unpack(data, escape_hidden(self.place)), digest)

@@ -1,21 +1,24 @@
-"""A skill of a registry that speaks the protocol of ClawHub."""
+"""A skill of a registry with the ClawHub protocol."""
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar
 from urllib.parse import urlencode
 
 from skillkit.core.foreign_json import parse_json
 from skillkit.install.exceptions import NetworkError, SourceError
 from skillkit.install.sources.files import OpenFiles
-from skillkit.install.sources.layout import Listing
-from skillkit.install.sources.package import checked_text
-from skillkit.install.sources.source import Access, OpenOneByOne, OpenSource, Source, check_address
-from skillkit.install.tree import SkillTree, TreeFile, TreeLimits
+from skillkit.install.sources.source import (
+    Access,
+    OpenSource,
+    Source,
+    check_address,
+    checked_text,
+)
+from skillkit.install.tree import SkillTree, TreeFile
 
 REGISTRY = "https://clawhub.ai"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -27,33 +30,11 @@ _MEANING = "the name of a skill or a version"
 _LATEST = "latest"
 
 
-class OpenRelease(OpenOneByOne):
+class OpenRelease(OpenFiles):
     """A version of a registry, which is downloaded when its files are wanted."""
 
-    def __init__(
-        self, followed: Source, files: Callable[[], dict[str, TreeFile]], version: str, notes: tuple[str, ...]
-    ) -> None:
-        self.followed, self.revision, self.notes = followed, version, notes
-        self._fetch = files
-
-    @cached_property
-    def _files(self) -> OpenFiles:
-        return OpenFiles(self.followed, self._fetch(), self.revision, self.notes)
-
-    def listing(self, start: str = "") -> Listing:
-        return self._files.listing(start)
-
-    def headers(self, paths: Sequence[str]) -> list[bytes]:
-        return self._files.headers(paths)
-
-    def read_one(self, path: str, limits: TreeLimits) -> SkillTree:
-        return self._files.read_one(path, limits)
-
-    def read_file(self, path: str) -> bytes | None:
-        return self._files.read_file(path)
-
     def holds(self, path: str, tree: SkillTree) -> bool:
-        """Asked of another version than the installed one: a registry never gives two to the same files."""
+        """Return False: it is called for another version, and no two versions have the same files."""
         return False
 
 
@@ -117,18 +98,18 @@ class ClawHubSource(Source):
         yield OpenRelease(self, files, version, notes)
 
     def _newest(self, page: bytes) -> tuple[str, tuple[str, ...]]:
-        """The version to fetch, and what the registry says about the skill."""
+        """Return the version to fetch and the registry's warnings."""
         try:
             content = parse_json(page)
             newest = (content.get("latestVersion") or {}).get("version")
             moderation = content.get("moderation") or {}
         except (ValueError, AttributeError) as error:
-            raise NetworkError(f"{self.registry} answered something else than a skill") from error
+            raise NetworkError(f"{self.registry} did not return a skill") from error
         if moderation.get("isMalwareBlocked"):
             raise SourceError(f"{self} is blocked by its registry: it holds malware")
-        notes = ("its registry calls it suspicious",) if moderation.get("isSuspicious") else ()
+        notes = ("its registry flags it as suspicious",) if moderation.get("isSuspicious") else ()
         if self.version != _LATEST:
             return self.version, notes
         if not newest:
-            raise SourceError(f"{self} has no published version: its registry says so")
+            raise SourceError(f"{self} has no published version")
         return checked_text(_VERSION, newest, _MEANING), notes

@@ -1,4 +1,4 @@
-"""Opening addresses: the one place where sources reach out over https.
+"""Download from https addresses, for every kind of source.
 
 An address that the user typed may be anywhere. One that a remote document names, be it an index, a
 marketplace or a redirect, must be public, or on the host and port of the document itself. Bytes, time and
@@ -6,6 +6,7 @@ redirects are bounded. The only credential is the token that the user has set fo
 """
 
 import http.client
+import re
 import socket
 import time
 import urllib.error
@@ -15,14 +16,15 @@ from threading import Event, Thread
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.hosts import HTTP, HTTPS
 from skillkit.core.limits import DOWNLOAD_BYTES, REDIRECTS
 from skillkit.core.text import escape_hidden, one_line
 from skillkit.core.threads import in_time
 from skillkit.install.exceptions import NetworkError, NotThereError, SourceError
-from skillkit.install.sources.registry_token import registry_token, token_name
 from skillkit.install.sources.source import LOOPBACK, Access, check_address
 from skillkit.scripts.network.addresses import RefusedAddressError, connect_to, is_public, resolve
+from skillkit.scripts.secret_store import SecretStore
 
 _CHUNK = 64 * 1024
 _SILENCE = 30.0
@@ -32,6 +34,7 @@ _SAID = 500
 """Bytes of an error that are shown."""
 _MOVED = frozenset({301, 302, 303, 307, 308})
 _PORTS = {"https": HTTPS, "http": HTTP, "ssh": 22}
+_HOST = re.compile(r"[a-z0-9]+(-+[a-z0-9]+)*(\.[a-z0-9]+(-+[a-z0-9]+)*)*")
 
 
 def check_named(url: str, document: str) -> None:
@@ -49,7 +52,7 @@ def check_named(url: str, document: str) -> None:
     except (RefusedAddressError, ValueError) as error:
         raise _refused(host or url, document) from error
     except OSError as error:
-        raise NetworkError(f"'{escape_hidden(host)}' cannot be found: {error}") from error
+        raise NetworkError(f"Cannot resolve '{escape_hidden(host)}': {error}") from error
 
 
 def download(url: str, access: Access, *, limit: int = DOWNLOAD_BYTES, named_by: str = "") -> bytes:
@@ -69,24 +72,47 @@ def download(url: str, access: Access, *, limit: int = DOWNLOAD_BYTES, named_by:
 
 
 def find_redirect(url: str, access: Access) -> str | None:
-    """Return where the server at `url` sends clients, None where it does not."""
+    """Return the redirect target of `url`; None if there is no redirect."""
     with _Exchange(check_address(url), "", access, time.monotonic() + access.timeout) as exchange:
         answer = exchange.ask(DOWNLOAD_BYTES)
     return None if isinstance(answer, bytes) else urljoin(url, answer)
 
 
 def same_host(url: str, other: str) -> bool:
-    """Whether two addresses are on one host and port, in the same protocol."""
+    """Return whether two addresses are on one host and port, in the same protocol."""
     return _place(url) == _place(other) and urlsplit(url).scheme == urlsplit(other).scheme
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
+def token_name(url: str) -> str:
+    """Return the name of the secret for the server at `url`; empty for one that has none.
+
+    No two servers have the same: a dot is one underscore, a hyphen two, and a port follows a capital P.
+    """
+    host, port = _place(url)
+    if not _HOST.fullmatch(host):
+        return ""
+    name = "REGISTRY_" + host.replace("-", "__").replace(".", "_")
+    return name if port == _PORTS.get(urlsplit(url).scheme, 0) else f"{name}_P{port}"
+
+
+def registry_token(url: str) -> str | None:
+    """Return the user's token for the server at `url`, if one is set."""
+    name = token_name(url)
+    try:
+        return SecretStore().value(name) if name else None
+    except SkillsUseError:
+        return None
+
+
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Returns a redirect as the response, so that a token is sent to one server only."""
+
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 class _Exchange:
-    """One request and its answer, ended from outside when its time is over."""
+    """One request and its response, aborted from another thread on timeout."""
 
     def __init__(self, url: str, named_by: str, access: Access, deadline: float) -> None:
         self._url, self._named_by = url, named_by
@@ -106,8 +132,8 @@ class _Exchange:
             each.close()
 
     def ask(self, limit: int) -> bytes | str:
-        """Return the bytes, or where the server says they are."""
-        opener = urllib.request.build_opener(_NoRedirects, _Opener(self))
+        """Return the bytes, or the redirect target."""
+        opener = urllib.request.build_opener(NoRedirects, _Opener(self))
         headers = {"User-Agent": "skillkit"}
         own = not self._named_by or self._host == _place(self._named_by)
         if own and (token := registry_token(self._url)):
@@ -123,12 +149,12 @@ class _Exchange:
                 return str(place)
             if error.code in (404, 410):
                 why = f": {one_line(said)}" if said else ""
-                raise NotThereError(f"{self._shown} is not there ({error.code}){why}") from error
+                raise NotThereError(f"{self._shown} was not found ({error.code}){why}") from error
             if error.code in (401, 403) and (name := token_name(self._url)):
                 raise NetworkError(
-                    f"{self._shown} answered {error.code}. If it needs a token: agent secret set {name}"
+                    f"{self._shown} returned {error.code}. If it needs a token: agent secret set {name}"
                 ) from error
-            raise NetworkError(f"{self._shown} answered {error.code}") from error
+            raise NetworkError(f"{self._shown} returned {error.code}") from error
         except (urllib.error.URLError, HTTPException, OSError) as error:
             self.check()
             reason = getattr(error, "reason", error)
@@ -152,9 +178,9 @@ class _Exchange:
         return connection
 
     def check(self) -> None:
-        """Raise NetworkError when the time is over, or somebody wants no more."""
+        """Raise NetworkError after a timeout or cancellation."""
         if time.monotonic() > self._deadline or self._access.stop.is_set():
-            raise NetworkError(f"{self._shown}: no end after {self._access.timeout:.0f} seconds")
+            raise NetworkError(f"{self._shown}: timed out after {self._access.timeout:.0f} seconds")
 
     def _watch(self) -> None:
         while not self._done.wait(_POLL):
@@ -175,7 +201,7 @@ class _Exchange:
             chunks.append(chunk)
         self.check()
         if answer.length:
-            raise NetworkError(f"{self._shown} ended before all of it had come")
+            raise NetworkError(f"{self._shown} ended before the download was complete")
         return b"".join(chunks)
 
 
@@ -211,7 +237,7 @@ def _place(url: str) -> tuple[str, int]:
 
 
 def _is_inside(host: str) -> bool:
-    """Whether a host that we do not resolve ourselves is plainly one of this network."""
+    """Return whether an unresolved host clearly belongs to this network."""
     try:
         return not is_public(host)
     except ValueError:

@@ -1,38 +1,44 @@
-"""A source whose files are in memory: an unpacked archive, what a site handed out."""
+"""A source whose files are in memory: an unpacked archive, or a site's files."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError
 from skillkit.install.sources.layout import SKILL_FILE, Folder, Listing, find_skills, join, other_spelling
-from skillkit.install.sources.source import OpenOneByOne, Source
+from skillkit.install.sources.source import OpenPerSkill, Source
 from skillkit.install.tree import MAX_HEADER_FILE, SkillTree, TreeFile, TreeLimits, refuse_large
 
 
-class OpenFiles(OpenOneByOne):
-    """Files by path, at one revision."""
+class OpenFiles(OpenPerSkill):
+    """Files by path, at one revision; a function is called when they are first needed."""
 
     def __init__(
         self,
         followed: Source,
-        files: Mapping[str, TreeFile],
+        files: Mapping[str, TreeFile] | Callable[[], Mapping[str, TreeFile]],
         revision: str | None,
         notes: tuple[str, ...] = (),
     ) -> None:
         self.followed = followed
         self.revision = revision
         self.notes = notes
-        self._files = files
-        self._folders: dict[str, set[str]] = {"": set()}
-        self._odd: dict[str, str] = {}
-        for path in files:
+        self._given = files
+
+    @cached_property
+    def _files(self) -> Mapping[str, TreeFile]:
+        return self._given() if callable(self._given) else self._given
+
+    @cached_property
+    def _folders(self) -> dict[str, set[str]]:
+        """Return the names in each folder: folders, with `/`, and files."""
+        folders: dict[str, set[str]] = {"": set()}
+        for path in self._files:
             parts = path.split("/")
-            if odd := other_spelling(parts[-1:]):
-                self._odd["/".join(parts[:-1])] = odd
-            for depth in range(1, len(parts)):
-                parent = "/".join(parts[: depth - 1])
-                self._folders.setdefault(parent, set()).add(parts[depth - 1])
-                self._folders.setdefault("/".join(parts[:depth]), set())
+            for depth, name in enumerate(parts):
+                below = depth < len(parts) - 1
+                folders.setdefault("/".join(parts[:depth]), set()).add(f"{name}/" if below else name)
+        return folders
 
     def listing(self, start: str = "") -> Listing:
         if start not in self._folders:
@@ -40,14 +46,7 @@ class OpenFiles(OpenOneByOne):
         return find_skills(self._look, start)
 
     def _look(self, paths: Iterable[str]) -> dict[str, Folder]:
-        return {
-            path: Folder(
-                join(path, SKILL_FILE) in self._files,
-                self._odd.get(path, ""),
-                tuple(sorted(self._folders[path])),
-            )
-            for path in paths
-        }
+        return {path: _folder(self._folders[path]) for path in paths}
 
     def headers(self, paths: Sequence[str]) -> list[bytes]:
         return [self._files[join(path, SKILL_FILE)].content[:MAX_HEADER_FILE] for path in paths]
@@ -61,3 +60,8 @@ class OpenFiles(OpenOneByOne):
     def read_file(self, path: str) -> bytes | None:
         file = self._files.get(path)
         return None if file is None else file.content
+
+
+def _folder(names: set[str]) -> Folder:
+    folders = tuple(sorted(name.removesuffix("/") for name in names if name.endswith("/")))
+    return Folder(SKILL_FILE in names, other_spelling(names), folders)

@@ -14,7 +14,7 @@ from skillkit.core.path_resolver import open_beneath
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError, SourceError, UnsafeTreeError
 from skillkit.install.sources.layout import SKILL_FILE, Folder, Listing, find_skills, other_spelling
-from skillkit.install.sources.source import Access, OpenOneByOne, Source
+from skillkit.install.sources.source import Access, OpenPerSkill, Source
 from skillkit.install.tree import MAX_HEADER_FILE, SkillTree, TreeLimits, read_folder
 
 
@@ -51,7 +51,7 @@ class FolderSource(Source):
 
     def at(self, version: str) -> "FolderSource":
         raise SourceError(
-            f"A folder has no branches: '{self}' cannot be taken at '{escape_hidden(version)}'. "
+            f"A folder has no branches: '{self}' cannot be used at '{escape_hidden(version)}'. "
             f"For a repository on this machine write file://{real_path(self.folder)}"
         )
 
@@ -61,12 +61,12 @@ class FolderSource(Source):
     @contextmanager
     def open(self, access: Access) -> Iterator["OpenFolder"]:
         if not self.folder.is_dir():
-            raise SourceError(f"There is no folder '{escape_hidden(str(self.folder))}' any more")
+            raise SourceError(f"The folder '{escape_hidden(str(self.folder))}' no longer exists")
         access.progress(f"Reading {self}")
         yield OpenFolder(self)
 
 
-class OpenFolder(OpenOneByOne):
+class OpenFolder(OpenPerSkill):
     """A folder that is being read."""
 
     def __init__(self, source: FolderSource) -> None:
@@ -85,7 +85,7 @@ class OpenFolder(OpenOneByOne):
     def headers(self, paths: Sequence[str]) -> list[bytes]:
         found = []
         for path in paths:
-            # One that cannot be read has no header; reading it whole says why.
+            # An unreadable one has no header; reading it whole raises the reason.
             header = self.read_file(f"{path}/{SKILL_FILE}".lstrip("/")) or b""
             found.append(header[:MAX_HEADER_FILE])
         return found
@@ -100,7 +100,7 @@ class OpenFolder(OpenOneByOne):
     def read_one(self, path: str, limits: TreeLimits) -> SkillTree:
         folder = self._root / path
         if not folder.is_dir():
-            raise InstallError(f"{self.followed.location} has no folder '{escape_hidden(path)}' any more")
+            raise InstallError(f"{self.followed.location} no longer has a folder '{escape_hidden(path)}'")
         tree = read_folder(folder, limits)
         if linked := shared_files(folder, list(tree.files)):
             raise UnsafeTreeError(
@@ -122,14 +122,14 @@ def _folder(path: Path) -> Folder:
                         unnamed += 1
                 elif entry.name == SKILL_FILE:
                     has_skill = entry.is_file(follow_symlinks=False)
-                    odd = "" if has_skill else "a link or no plain file"
+                    odd = "" if has_skill else "a link or not a plain file"
                 elif not has_skill:
                     odd = odd or other_spelling([entry.name])
     except OSError:
-        odd = "in a folder that cannot be read"
+        odd = "in an unreadable folder"
     return Folder(has_skill, odd, tuple(sorted(names)), unnamed)
 
 
 def _plain(name: str) -> bool:
-    """Whether a folder's name can be shown and typed."""
+    """Return whether a folder's name can be shown and typed."""
     return name.isascii() and name.isprintable()

@@ -1,4 +1,4 @@
-"""A git repository as a value: its address, what of it is wanted, and where in it to look."""
+"""A git repository as a value: address, ref and path."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,14 +20,14 @@ from skillkit.install.sources.source import Access, OpenSource, Source, checked_
 
 @dataclass(frozen=True, slots=True)
 class GitSource(Source):
-    """A repository, what of it is wanted, and where in it to look."""
+    """A repository, the ref to follow, and the path inside it."""
 
     kind: ClassVar[str] = "git"
     form: ClassVar[str] = "owner/repo, an https://, ssh:// or file:// address"
 
     url: str
     ref: str | None = None
-    """A branch, a tag or a full commit; None is what the repository calls HEAD."""
+    """A branch, a tag or a full commit; None for the repository's HEAD."""
     path: str = ""
     default_branch: bool = field(default=False, compare=False)
     """Whether nobody asked for the branch in `ref`: it is the one that the repository's HEAD named."""
@@ -35,7 +35,7 @@ class GitSource(Source):
     @classmethod
     def parse(cls, text: str) -> "GitSource | None":
         address = parse_address(text)
-        return None if address is None else cls(address.url, address.ref, address.path)
+        return None if address is None else cls(*address)
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "GitSource":
@@ -74,7 +74,7 @@ class GitSource(Source):
         else:
             ref = data.get("commit_sha")
         if not isinstance(data["git_url"], str):
-            raise SourceError("a repository without an address")
+            raise SourceError("missing repository address")
         return cls(data["git_url"], ref, checked_path(data.get("subpath") or ""))
 
     @property

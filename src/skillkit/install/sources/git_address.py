@@ -2,7 +2,6 @@
 
 import os
 import re
-from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from skillkit.core.text import HIDDEN_OR_LAYOUT, escape_hidden
@@ -29,33 +28,26 @@ _HELPER = re.compile(r"[A-Za-z0-9+.-]*::")
 _REF_REFUSED = re.compile(r"[\s~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)")
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """What a text says about a repository."""
-
-    url: str
-    ref: str | None = None
-    path: str = ""
+Address = tuple[str, str | None, str]
+"""The address of a repository, the ref, and the path in it."""
 
 
 def parse_address(text: str) -> Address | None:
-    """Return what `text` names; None when it is neither an address nor a shorthand."""
+    """Return the repository that `text` names; None if it is neither an address nor a shorthand."""
     shown = escape_hidden(text[:100])
     if _HELPER.match(text):
         raise SourceError(f"'{shown}' names a remote helper, which could run any program. {_REMEDY}")
     if "://" in text:
         return _address(text) if text.startswith(_SCHEMES) else None
     if scp := _SCP.fullmatch(text):
-        return Address(
-            f"ssh://{scp['user']}@{scp['host']}/{_plain_path(scp['path'].lstrip('/'), shown)}",
-            parse_ref(scp["ref"]) if scp["ref"] else None,
-        )
+        path = _plain_path(scp["path"].lstrip("/"), shown)
+        ref = parse_ref(scp["ref"]) if scp["ref"] else None
+        return f"ssh://{scp['user']}@{scp['host']}/{path}", ref, ""
     if shorthand := _SHORTHAND.fullmatch(text):
-        return Address(
-            f"https://{_default_host()}/{shorthand['owner']}/{_repository(shorthand['repository'], shown)}",
-            parse_ref(shorthand["ref"]) if shorthand["ref"] else None,
-            checked_path(shorthand["path"]) if shorthand["path"] else "",
-        )
+        name = _repository(shorthand["repository"], shown)
+        ref = parse_ref(shorthand["ref"]) if shorthand["ref"] else None
+        path = checked_path(shorthand["path"] or "")
+        return f"https://{_default_host()}/{shorthand['owner']}/{name}", ref, path
     return None
 
 
@@ -74,35 +66,32 @@ def _address(text: str) -> Address:
         raise SourceError(f"'{shown}' is not encrypted. Use https://.")
     if parts.password is not None or (parts.username is not None and parts.scheme != "ssh"):
         raise SourceError(
-            "The address carries a user name, a token or a password, which would end in files and process "
+            "The address carries a user name, a token or a password, which would end up in files and process "
             "lists. Leave it out; git asks your credential helper."
         )
     if parts.query:
-        raise SourceError(f"'{shown}' has a query (?…); a repository's address has none")
+        raise SourceError(f"'{shown}' has a query (?…), which a repository address cannot have")
     ref = parse_ref(unquote(parts.fragment)) if parts.fragment else None
     if parts.scheme == "file":
         if parts.netloc or not parts.path.startswith("/"):
             raise SourceError(f"'{shown}': write file:// and an absolute path")
-        return Address(f"file://{_plain_path(parts.path, shown)}", ref)
+        return f"file://{_plain_path(parts.path, shown)}", ref, ""
     if not _HOST.fullmatch(parts.netloc.rpartition("@")[2].removesuffix(f":{port}")):
-        raise SourceError(f"'{shown}' has no host that could be meant")
+        raise SourceError(f"'{shown}' has no valid host")
     if parts.username is not None and not _USER.fullmatch(parts.username):
-        raise SourceError(f"'{shown}' has a user name that could be an option")
+        raise SourceError(f"'{shown}' has an invalid user name")
     if host == "github.com" and (web := _WEB.fullmatch(parts.path)) and ref is None:
         inside = (web["path"] or "").removesuffix("SKILL.md").strip("/")
-        return Address(
-            f"https://github.com/{web['owner']}/{_repository(web['repository'], shown)}",
-            parse_ref(web["ref"]),
-            checked_path(inside) if inside else "",
-        )
+        name = _repository(web["repository"], shown)
+        return f"https://github.com/{web['owner']}/{name}", parse_ref(web["ref"]), checked_path(inside)
     path = _plain_path(parts.path, shown)
     if path.strip("/") == "":
         raise SourceError(f"'{shown}' names a host but no repository")
-    return Address(f"{parts.scheme}://{parts.netloc}{path.rstrip('/')}", ref)
+    return f"{parts.scheme}://{parts.netloc}{path.rstrip('/')}", ref, ""
 
 
 def stock_form(url: str) -> str:
-    """Return the form of a repository's address that `npx skills` knows as one.
+    """Return the address in the form that `npx skills` recognises as a repository.
 
     It takes http(s) without `.git` for a site, and `#ref` only behind `.git` and `git@host:path`.
     """
@@ -116,7 +105,7 @@ def stock_form(url: str) -> str:
 
 def _plain_path(path: str, shown: str) -> str:
     if ".." in path.split("/") or path.lstrip("/").startswith("-") or "\\" in path:
-        raise SourceError(f"'{shown}' has a path that cannot be meant")
+        raise SourceError(f"'{shown}' has an invalid path")
     return path
 
 
@@ -128,15 +117,15 @@ def _repository(name: str, shown: str) -> str:
 
 
 def _default_host() -> str:
-    """The host that `owner/repo` is on; GH_HOST names another one, as for GitHub's own program."""
+    """Return the host of `owner/repo`; GH_HOST overrides it, as in GitHub's own CLI."""
     host = os.environ.get("GH_HOST") or "github.com"
     if not _HOST.fullmatch(host):
-        raise SourceError(f"GH_HOST is no host: '{escape_hidden(host[:100])}'")
+        raise SourceError(f"GH_HOST is not a host: '{escape_hidden(host[:100])}'")
     return host
 
 
 def parse_ref(text: str) -> str:
-    """A branch, tag or full commit that git cannot mistake for anything else."""
+    """Validate a branch, tag or full commit, so that git cannot read it as anything else."""
     shown = escape_hidden(text[:100])
     reason = None
     if not text or len(text) > 255:

@@ -1,13 +1,12 @@
-"""Which error a failure of git is: it always exits with 128, so its messages under LC_ALL=C decide."""
+"""Map git's messages under LC_ALL=C to errors: its exit code is always 128."""
 
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import (
-    AuthenticationError,
-    DiskSpaceError,
+    AccessError,
+    DiskError,
     GitError,
     NetworkError,
     RefNotFoundError,
-    RepositoryNotFoundError,
 )
 
 _AUTHENTICATION = (
@@ -39,8 +38,8 @@ _NOT_FOUND = (
 )
 
 
-def git_error(shown: str, complaint: str) -> GitError | DiskSpaceError:
-    """Return the error for what git printed about the repository `shown`."""
+def git_error(shown: str, complaint: str) -> GitError | DiskError:
+    """Return the error for git's output about the repository `shown`."""
     lines = [line.strip() for line in complaint.splitlines() if line.strip()]
     telling = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))]
     last = escape_hidden((telling or lines or ["no reason given"])[-1][:300])
@@ -48,16 +47,16 @@ def git_error(shown: str, complaint: str) -> GitError | DiskSpaceError:
         return RefNotFoundError(f"{shown} does not have that commit: {last}")
     if "corruption on the remote side" in complaint:
         remote = next((line for line in lines if line.startswith("remote:")), last)
-        return GitError(f"{shown} is damaged where it is kept: {escape_hidden(remote[:300])}")
+        return GitError(f"{shown} is damaged on the server: {escape_hidden(remote[:300])}")
     if "No space left" in complaint:
-        return DiskSpaceError(f"The disk is full: {last}")
+        return DiskError(f"The disk is full: {last}")
     if any(sign in complaint for sign in _AUTHENTICATION):
-        return AuthenticationError(
+        return AccessError(
             f"Repository requires authentication: {shown}. Check the address; if it is "
             f"private, `git ls-remote {shown}` must work with your credentials. {last}"
         )
     if any(sign in complaint for sign in _NETWORK):
         return NetworkError(f"{shown} cannot be reached: {last}")
     if "remote ref" not in complaint and any(sign in complaint for sign in _NOT_FOUND):
-        return RepositoryNotFoundError(f"Repository not found: {shown}. {last}")
+        return AccessError(f"Repository not found: {shown}. {last}")
     return GitError(f"git failed for {shown}: {last}")

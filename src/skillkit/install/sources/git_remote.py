@@ -1,7 +1,7 @@
-"""git with fixed arguments and a clean environment: it transfers objects and runs nothing of theirs.
+"""Run git with fixed arguments and a clean environment: it transfers objects and runs no fetched code.
 
 A scratch repository that is bare and thrown away receives one commit; its objects are read, never
-checked out. What the user configured for reaching remotes (credentials, proxies, ssh) stays in
+checked out. The user's configuration for remotes (credentials, proxies, ssh) stays in
 force; system configuration, hooks, templates, filters, submodules and monitors do not.
 """
 
@@ -19,12 +19,11 @@ from typing import NamedTuple
 from skillkit.core.process import FolderLimit, run
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import (
-    AuthenticationError,
+    AccessError,
     GitError,
     NetworkError,
     RefNotFoundError,
     Remedy,
-    RepositoryNotFoundError,
 )
 from skillkit.install.sources.download import find_redirect, same_host
 from skillkit.install.sources.git_address import BRANCH, FULL_COMMIT, TAG
@@ -57,7 +56,7 @@ _SETTINGS = {
     "http.lowSpeedLimit": "500",
     "http.lowSpeedTime": "30",
 }
-# Not "origin": a user's own configuration may speak of that one.
+# Not "origin": the user's configuration may have settings for that name.
 _REMOTE = "skillkit-source"
 _PROMISE = {
     f"remote.{_REMOTE}.promisor": "true",
@@ -75,8 +74,8 @@ _LONG_TRY = 10.0
 """Seconds after which a failed try is not worth another."""
 MAX_ANSWER = 8 * 1024 * 1024
 MAX_PACK = 1024 * 1024 * 1024
-_FINAL = (NetworkError, AuthenticationError, RepositoryNotFoundError, RefNotFoundError)
-"""What asking for everything instead would not change."""
+_FINAL = (NetworkError, AccessError, RefNotFoundError)
+"""Errors that fetching everything instead would not avoid."""
 
 
 _REFS = "/info/refs?service=git-upload-pack"
@@ -84,22 +83,22 @@ _REDIRECT = re.compile(r"The requested URL returned error: 30[12378]")
 
 
 class _RedirectedError(GitError):
-    """The server names another address, which git is not allowed to follow by itself."""
+    """The server redirects; git does not follow redirects itself."""
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
-    """What a ref meant at the moment it was asked."""
+class ResolvedRef:
+    """A ref, resolved to a commit."""
 
     commit: str
     branch: str | None = None
     tag: str | None = None
     redirected_to: str | None = None
-    """Where the address sent us, when the repository has moved."""
+    """The new address, if the repository has moved."""
 
     @property
     def ref(self) -> str:
-        """What to ask for next time: the tag, the branch, or the one commit."""
+        """The ref to follow: the tag, the branch, or the one commit."""
         if self.tag:
             return f"{TAG}{self.tag}"
         return f"{BRANCH}{self.branch}" if self.branch else self.commit
@@ -150,11 +149,11 @@ class GitRemote:
 
     # Asking the remote
 
-    def resolve(self, ref: str | None) -> Resolved:
-        """The commit that `ref` is now; a full commit is itself, whatever branches are called."""
+    def resolve(self, ref: str | None) -> ResolvedRef:
+        """Resolve `ref` to a commit; a full commit is itself, whatever branches are called."""
         self.progress(f"Asking {self.url}")
         if ref is not None and FULL_COMMIT.fullmatch(ref):
-            return Resolved(ref)
+            return ResolvedRef(ref)
         short = (ref or "HEAD").removeprefix(BRANCH).removeprefix(TAG)
         wanted = ["HEAD"] if ref is None else [f"refs/heads/{short}", f"refs/tags/{short}"]
         answer = self._remote("ls-remote", "--symref", "--", _REMOTE, *wanted, f"refs/tags/{short}^{{}}")
@@ -167,15 +166,15 @@ class GitRemote:
             elif FULL_COMMIT.fullmatch(value):
                 refs[name] = value
             elif len(value) == 64:
-                raise GitError(f"{self.shown} names its objects by SHA-256, which cannot be read here yet")
+                raise GitError(f"{self.shown} uses SHA-256 object names, which are not supported")
         return self._chosen(ref, short, refs, head)
 
-    def _chosen(self, ref: str | None, short: str, refs: Mapping[str, str], head: str | None) -> Resolved:
+    def _chosen(self, ref: str | None, short: str, refs: Mapping[str, str], head: str | None) -> ResolvedRef:
         moved = self._redirected_to
         if ref is None:
             if "HEAD" not in refs:
                 raise RefNotFoundError(f"{self.shown} is empty: it has no commit to install")
-            return Resolved(refs["HEAD"], branch=head, redirected_to=moved)
+            return ResolvedRef(refs["HEAD"], branch=head, redirected_to=moved)
         branch = refs.get(f"refs/heads/{short}")
         tag = refs.get(f"refs/tags/{short}^{{}}") or refs.get(f"refs/tags/{short}")
         if branch and tag and branch != tag and not ref.startswith("refs/"):
@@ -184,18 +183,18 @@ class GitRemote:
                 f"Say refs/heads/{short} or refs/tags/{short}."
             )
         if branch and not ref.startswith("refs/tags/"):
-            return Resolved(branch, branch=short, redirected_to=moved)
+            return ResolvedRef(branch, branch=short, redirected_to=moved)
         if tag and not ref.startswith("refs/heads/"):
-            return Resolved(tag, tag=short, redirected_to=moved)
+            return ResolvedRef(tag, tag=short, redirected_to=moved)
         raise RefNotFoundError(
             f"{self.shown} has no branch or tag '{escape_hidden(ref)}'. "
-            "A commit must be given with all of its 40 characters.",
+            "A commit needs all of its 40 characters.",
             remedy=Remedy.MAYBE_SKILL,
             skill=escape_hidden(short),
         )
 
     def fetch(self, commit: str) -> None:
-        """Bring `commit` and its folders, without file contents where the server can omit them."""
+        """Fetch `commit` and its folders, without file contents if the server can omit them."""
         self.progress(f"Fetching {commit[:8]} from {self.url}")
         self._fetch_part("--depth=1", "--filter=blob:none", _REMOTE, commit)
         [found] = self.objects([commit])
@@ -203,7 +202,7 @@ class GitRemote:
             raise RefNotFoundError(f"{self.shown} has no commit {commit}")
 
     def _fetch_part(self, *arguments: str) -> None:
-        """Fetch what is asked for, and where the server cannot do that, everything."""
+        """Fetch part of the repository, or everything if the server cannot serve a part."""
         try:
             self._remote(*_FETCH, *arguments, config=_PROMISE)
         except _FINAL:
@@ -212,7 +211,7 @@ class GitRemote:
             self._fetch_everything()
 
     def _fetch_everything(self) -> None:
-        """For servers that can neither cut history nor hand out a commit by its name."""
+        """Fetch all refs: some servers support neither shallow history nor single commits."""
         self._remote(*_FETCH, *self._whole_history, _REMOTE, *_EVERY_REF)
 
     @property
@@ -220,7 +219,7 @@ class GitRemote:
         return ["--unshallow"] if (self.scratch / "shallow").exists() else []
 
     def fetch_blobs(self, oids: Sequence[str], *, max_pack: int = MAX_PACK) -> None:
-        """Bring the contents that are not here yet, in one request."""
+        """Fetch the missing contents in one request."""
         missing = [oid for oid, found in zip(oids, self.objects(oids), strict=True) if found is None]
         if not missing:
             return
@@ -241,7 +240,7 @@ class GitRemote:
         return listed.decode().split()
 
     def is_published(self, commit: str) -> bool:
-        """Whether a branch or tag of the remote holds `commit`, which is here.
+        """Return whether a branch or tag of the remote contains the fetched `commit`.
 
         Servers hand out the commits of every fork under the address of the original.
         """
@@ -253,7 +252,7 @@ class GitRemote:
         return bool(self._local("for-each-ref", "--count=1", f"--contains={commit}", "refs/all/"))
 
     def has_ancestor(self, commit: str, ancestor: str) -> bool | None:
-        """Whether `commit` grew out of `ancestor`; None when the remote has no `ancestor` now."""
+        """Return whether `commit` descends from `ancestor`; None if the remote no longer has it."""
         try:
             self._fetch_part("--depth=1", "--filter=tree:0", _REMOTE, ancestor)
         except RefNotFoundError:
@@ -269,20 +268,20 @@ class GitRemote:
             return False
         return True
 
-    # Reading what is here
+    # Reading fetched objects
 
     def objects(self, revisions: Sequence[str]) -> list[GitObject | None]:
-        """The object that each revision names, None for one that is not here."""
+        """Return the object of each revision; None for one that was not fetched."""
         answer = self._local("cat-file", "--batch-check", send=_lines(revisions))
         found = [line.split() for line in answer.decode().splitlines()]
         return [GitObject(each[0], each[1], int(each[2])) if len(each) == 3 else None for each in found]
 
     def total_size(self, oids: Sequence[str]) -> int:
-        """Bytes of those objects that are here."""
+        """Return the total size of the fetched objects."""
         return sum(found.size for found in self.objects(oids) if found is not None)
 
     def read(self, oids: Sequence[str], *, limit: int) -> Iterator[bytes]:
-        """The contents of objects that are here and together have at most `limit` bytes."""
+        """Yield the contents of fetched objects, at most `limit` bytes in total."""
         answer = self._local(
             "cat-file",
             "--batch",
@@ -312,7 +311,7 @@ class GitRemote:
         send: bytes = b"",
         max_pack: int = MAX_PACK,
     ) -> bytes:
-        """A command that talks to the remote; trouble that came quickly is tried again after a pause."""
+        """Run a command that talks to the remote; retry after a pause if it failed quickly."""
         for pause in (*self.back_off, None):
             started = time.monotonic()
             try:
@@ -324,7 +323,7 @@ class GitRemote:
             except NetworkError:
                 if pause is None or time.monotonic() - started > _LONG_TRY or self._stop.is_set():
                     raise
-                self.progress(f"{self.url} does not answer; trying again")
+                self.progress(f"{self.url} did not respond; retrying")
                 time.sleep(pause)
             finally:
                 # A filtered fetch writes itself into the configuration, and later reads would then
@@ -372,16 +371,16 @@ class GitRemote:
         return answer.output
 
     def _follow_redirect(self) -> None:
-        """Go on with the address that the server names, if that is on the same host; ask for any other."""
+        """Continue at the address the server redirects to if it is on the same host; refuse any other."""
         place = None
         if self._redirected_to is None and self.url.startswith(("https://", "http://")):
             place = find_redirect(f"{self.url}{_REFS}", self._access)
         if place is None or not place.endswith(_REFS):
-            raise GitError(f"{self.shown} sends us elsewhere, and does not say to which repository")
+            raise GitError(f"{self.shown} redirects without naming a repository")
         place = place.removesuffix(_REFS)
         if not same_host(place, self.url):
             raise GitError(
-                f"{self.shown} sends us to another host: {escape_hidden(place)}. "
+                f"{self.shown} redirects to another host: {escape_hidden(place)}. "
                 "Nothing was fetched; name that address if you trust it."
             )
         self.url = self._redirected_to = place
@@ -392,7 +391,7 @@ def _lines(names: Iterable[str]) -> bytes:
 
 
 def _sweep(folder: str) -> None:
-    """Delete scratch repositories that processes which were killed left behind a day ago or earlier."""
+    """Delete scratch repositories that killed processes left behind at least a day ago."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.startswith(_SCRATCH) and entry.is_dir(follow_symlinks=False):

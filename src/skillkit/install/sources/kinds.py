@@ -1,25 +1,30 @@
-"""Which kinds of sources there are: ours, and those of installed packages."""
+"""The registered kinds of sources: ours, and those of installed packages."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from skillkit.core.extensions import Extensions
+from skillkit.core.limits import INDEX_BYTES
 from skillkit.core.text import HIDDEN_OR_LAYOUT, escape_hidden
-from skillkit.install.exceptions import SourceError
+from skillkit.install.exceptions import InstallError, SourceError
 from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
 
 MAX_TEXT = 2048
+_REPOSITORIES = frozenset({"github.com", "gitlab.com"})
+"""Hosts that `npx skills` takes for git without asking, too."""
 KINDS = Extensions(
     "skillkit.sources",
     "kind of source",
     {
         "marketplace": "skillkit.install.sources.marketplace:MarketplaceSource",
         "clawhub": "skillkit.install.sources.clawhub:ClawHubSource",
-        "pypi": "skillkit.install.sources.pypi:PypiSource",
-        "npm": "skillkit.install.sources.npm:NpmSource",
+        "apm": "skillkit.install.sources.apm:ApmSource",
+        "pypi": "skillkit.install.sources.package:PypiSource",
+        "npm": "skillkit.install.sources.package:NpmSource",
         "mcp": "skillkit.install.sources.mcp:McpSource",
         "archive": "skillkit.install.sources.archive:ArchiveSource",
         "folder": "skillkit.install.sources.folder:FolderSource",
@@ -39,12 +44,12 @@ def _load(name: str) -> type[Source]:
 def parse_source(text: str, *, ref: str | None = None, path: str | None = None) -> Source:
     """Return the source that `text` names, at `ref` and within `path` where these are given.
 
-    Raises SourceError with what would be right.
+    Raises SourceError, which lists the valid forms.
     """
     source = _parse(text.strip())
     if ref is not None:
         taken = source.at(ref)
-        # A source that already names a version says so by being at it.
+        # Only a source that already names a version has a `ref` in its data.
         if source.to_data().get("ref") not in (None, taken.to_data().get("ref")):
             raise SourceError(
                 f"Two refs: '{source}' names one and '{escape_hidden(ref)}' is beside it. Give one."
@@ -56,6 +61,36 @@ def parse_source(text: str, *, ref: str | None = None, path: str | None = None) 
             raise SourceError(f"Two paths: '{source.path}' in the source and '{parsed}' beside it. Give one.")
         source = source.within(parsed)
     return source
+
+
+def resolve_source(text: str, access: Access, *, ref: str | None = None, path: str | None = None) -> Source:
+    """Return the source that `text` names; ask the server if the text is ambiguous.
+
+    An https address with a path is a repository, or an owner or a skill of a registry: the index says which.
+    """
+    source = parse_source(text, ref=ref, path=path)
+    place = text.strip().rstrip("/")
+    parts = urlsplit(place)
+    if (
+        source.kind != "git"
+        or parts.scheme not in ("https", "http")
+        or parts.hostname in _REPOSITORIES
+        or place.endswith(".git")
+        or ref is not None
+        or parts.query
+        or parts.fragment
+    ):
+        return source
+    from skillkit.install.sources.download import download
+    from skillkit.install.sources.site import SiteSource
+    from skillkit.install.sources.site_index import INDEXES, read_index
+
+    address = place + INDEXES[0]
+    try:
+        read_index(download(address, access, limit=INDEX_BYTES), address)
+    except InstallError:
+        return source
+    return SiteSource(place, path or "")
 
 
 def _parse(text: str) -> Source:
@@ -85,7 +120,7 @@ def source_from_data(data: Mapping[str, Any]) -> Source:
     """
     for key, value in data.items():
         if not isinstance(value, str) or HIDDEN_OR_LAYOUT.search(value) or len(value) > MAX_TEXT:
-            raise SourceError(f"The source's '{escape_hidden(str(key))[:40]}' is no plain text")
+            raise SourceError(f"The source's '{escape_hidden(str(key))[:40]}' is not plain text")
     name = data["kind"]
     return _load(name).from_data(data) if name in KINDS else UnknownSource.from_data(data)
 
@@ -119,6 +154,6 @@ class UnknownSource(Source):
 
     def open(self, access: Access) -> AbstractContextManager[OpenSource]:
         raise SourceError(
-            f"There is no kind of source '{escape_hidden(self.kind)}' here; "
-            "the package that brings it is not installed."
+            f"Unknown kind of source '{escape_hidden(self.kind)}'; "
+            "the package that provides it is not installed."
         )

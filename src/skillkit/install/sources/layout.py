@@ -1,4 +1,4 @@
-"""Which folders of a source hold skills: one search for every kind of source.
+"""Find the folders of a source that hold skills, for every kind of source.
 
 Skills lie in many places (`skills/*`, `skills/<group>/*`, `plugins/*/skills/*`, `.claude/skills/*`, the
 top). All of them are looked for, to a bounded depth; a skill's own folders belong to that skill.
@@ -16,13 +16,13 @@ _NEVER = frozenset({".git", "node_modules", "__pycache__", "__pypackages__"})
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A part of a source that is not installed."""
+class Skipped:
+    """A part of a source that is not installed, and why."""
 
     path: str
     reason: str
     refused: bool = False
-    """Whether it could do harm, not only be of no use."""
+    """Whether it was refused as harmful, not only unusable."""
 
     def __str__(self) -> str:
         return f"{escape_hidden(self.path) or 'the top'}: {self.reason}"
@@ -30,10 +30,10 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The folders that hold a skill, the most direct first, and what was left out."""
+    """The folders that hold a skill, the most direct first, and the skipped ones."""
 
     folders: tuple[str, ...]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[Skipped, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,43 +49,43 @@ class Folder:
 
 
 def join(*parts: str) -> str:
-    """A path in a source; the empty text is its top."""
+    """Join a path in a source; the empty text is its top."""
     return "/".join(part for part in parts if part)
 
 
 def other_spelling(names: Iterable[str]) -> str:
-    """What to say of a folder with a `skill.md`, which loads where it is and is not what clients install."""
+    """Return a note on a misspelled `skill.md`, which loads in place but cannot be installed."""
     found = sorted(name for name in names if name != SKILL_FILE and name.lower() == SKILL_FILE.lower())
     return f"spelled {found[0]}; ask the author to rename it" if found else ""
 
 
 Look = Callable[[Iterable[str]], Mapping[str, Folder]]
-"""Return what is in each of these folders."""
+"""Return the content of each of these folders."""
 
 
 def find_skills(look: Look, start: str = "") -> Listing:
     """Search breadth first, one call of `look` a level."""
     found: list[str] = []
-    left_out: list[LeftOut] = []
+    left_out: list[Skipped] = []
     level, seen = [start], 0
     for depth in range(MAX_DEPTH + 2):
         if not level:
             break
         if depth > MAX_DEPTH:
-            left_out.append(LeftOut(level[0], f"deeper than {MAX_DEPTH} folders, as {len(level) - 1:,} more"))
+            left_out.append(Skipped(level[0], f"deeper than {MAX_DEPTH} folders, as {len(level) - 1:,} more"))
             break
         seen += len(level)
         if seen > MAX_FOLDERS:
-            left_out.append(LeftOut(level[0], f"not searched: more than {MAX_FOLDERS:,} folders"))
+            left_out.append(Skipped(level[0], f"not searched: more than {MAX_FOLDERS:,} folders"))
             break
         below: list[str] = []
         for path, folder in look(level).items():
             if folder.has_skill:
                 found.append(path)
             elif folder.odd_skill:
-                left_out.append(LeftOut(path, f"its {SKILL_FILE} is {folder.odd_skill}", refused=True))
+                left_out.append(Skipped(path, f"its {SKILL_FILE} is {folder.odd_skill}", refused=True))
             if folder.unnamed:
-                left_out.append(LeftOut(path, f"{folder.unnamed} folders whose names are not plain text"))
+                left_out.append(Skipped(path, f"{folder.unnamed} folders whose names are not plain text"))
             if not folder.has_skill or path == start:
                 below += [join(path, name) for name in folder.folders if name not in _NEVER]
         level = below
@@ -93,6 +93,6 @@ def find_skills(look: Look, start: str = "") -> Listing:
 
 
 def _directness(path: str) -> tuple[bool, int, bool, str]:
-    """Folders of clients last: what lies there is often a copy. `skills/a` stands before `preview/a`."""
+    """Return a sort key: `skills/a` before `preview/a`, clients' folders last, as they often hold copies."""
     parts = path.split("/")
     return parts[0].startswith("."), len(parts) if path else 0, parts[0] != "skills", path

@@ -40,7 +40,7 @@ class MarketplaceSource(Source):
             place = kind.parse(match["place"])
             if place is not None:
                 return cls(place, match["plugin"] or "")
-        raise SourceError(f"'{escape_hidden(match['place'][:100])}' is no repository and no ./folder")
+        raise SourceError(f"'{escape_hidden(match['place'][:100])}' is neither a repository nor ./folder")
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "MarketplaceSource":

@@ -10,8 +10,8 @@ from skillkit.install.exceptions import InstallError, SourceError
 from skillkit.install.sources.archive import ArchiveSource
 from skillkit.install.sources.download import check_named
 from skillkit.install.sources.git import GitSource
-from skillkit.install.sources.layout import LeftOut, Listing, join
-from skillkit.install.sources.npm import NpmSource
+from skillkit.install.sources.layout import Listing, Skipped, join
+from skillkit.install.sources.package import NpmSource
 from skillkit.install.sources.source import OpenSource, Source, checked_path
 from skillkit.install.tree import SkillTree, TreeLimits
 
@@ -33,7 +33,7 @@ class Plugin:
     root: str = ""
     """Its folder in the marketplace, or in `source`."""
     source: Source | None = None
-    """Where it lies, when not in the marketplace itself."""
+    """Its source, if outside the marketplace."""
     skills: tuple[str, ...] = ()
     """The folders in it that are skills or hold some; empty for a search through all of it."""
     error: str = ""
@@ -48,7 +48,7 @@ def find_plugins(market: OpenSource, wanted: str = "") -> list[Plugin]:
             plugins = read_plugins(data, path)
             break
     else:
-        raise SourceError(f"{market.followed} is no marketplace: it has no {MANIFESTS[0]}")
+        raise SourceError(f"{market.followed} is not a marketplace: it has no {MANIFESTS[0]}")
     if not wanted:
         return plugins
     found = [plugin for plugin in plugins if plugin.name == wanted]
@@ -64,13 +64,13 @@ def find_plugins(market: OpenSource, wanted: str = "") -> list[Plugin]:
 
 
 def read_plugins(data: bytes, shown: str) -> list[Plugin]:
-    """Return what a marketplace.json lists; an entry that cannot be used says why."""
+    """Return the entries of a marketplace.json; an unusable one has its error."""
     try:
         content = parse_json(data)
         entries = content["plugins"]
         root = (content.get("metadata") or {}).get("pluginRoot") or content.get("pluginRoot") or ""
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SourceError(f"{shown} is no list of plugins: {escape_hidden(str(error))[:100]}") from error
+        raise SourceError(f"{shown} is not a list of plugins: {escape_hidden(str(error))[:100]}") from error
     if isinstance(entries, dict):
         entries = [{"name": name, **entry} for name, entry in entries.items() if isinstance(entry, dict)]
     if not isinstance(entries, list):
@@ -85,7 +85,7 @@ def read_plugins(data: bytes, shown: str) -> list[Plugin]:
 def _plugin(entry: Any, number: int, plugin_root: str) -> Plugin:
     name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(name, str) or not name or "/" in name or not name.isprintable():
-        return Plugin(f"plugin-{number}", error="it has no name that can be used")
+        return Plugin(f"plugin-{number}", error="missing or invalid name")
     try:
         root, source = _place(entry.get("source", "./"), plugin_root)
         listed = entry.get("skills")
@@ -98,7 +98,7 @@ def _plugin(entry: Any, number: int, plugin_root: str) -> Plugin:
 
 
 def _place(source: Any, plugin_root: str) -> tuple[str, Source | None]:
-    """The folder of a plugin, and the source that it is in when that is another one."""
+    """Return the folder of a plugin, and its source if that is another one."""
     if isinstance(source, str):
         bare = not source.startswith(".") and "/" not in source
         return checked_path(f"{plugin_root}/{source}".lstrip("/") if bare and plugin_root else source), None
@@ -114,7 +114,7 @@ def _place(source: Any, plugin_root: str) -> tuple[str, Source | None]:
     if kind in ("github", "url", "git", "git-subdir"):
         place = GitSource.parse(str(source.get("repo") or source.get("url") or source["repository"]))
         if place is None:
-            raise SourceError("its address is none")
+            raise SourceError("its address is invalid")
         root = checked_path(str(source.get("path") or ""))
         return root or place.path, (place if version is None else place.at(str(version))).within("")
     raise SourceError(f"plugins of the kind '{escape_hidden(str(kind))[:40]}' cannot be fetched")
@@ -143,24 +143,24 @@ class OpenMarketplace(OpenSource):
         if wanted and wanted not in self._opened:
             raise InstallError(f"{self.followed.location} has no plugin '{escape_hidden(wanted)}' here")
         found: list[str] = []
-        left_out: list[LeftOut] = []
+        left_out: list[Skipped] = []
         for name, plugin in self._plugins.items():
             if wanted and name != wanted:
                 continue
             if name not in self._opened:
                 elsewhere = f"it lies elsewhere, in {plugin.source}; add {name}@ in front of the marketplace"
-                left_out.append(LeftOut(name, plugin.error or elsewhere))
+                left_out.append(Skipped(name, plugin.error or elsewhere))
                 continue
             try:
                 folders, left = self._skills_of(plugin, below)
             except InstallError as error:
-                left_out.append(LeftOut(name, str(error)))
+                left_out.append(Skipped(name, str(error)))
                 continue
             found += folders
             left_out += left
         return Listing(tuple(found), tuple(left_out))
 
-    def _skills_of(self, plugin: Plugin, below: str) -> tuple[list[str], list[LeftOut]]:
+    def _skills_of(self, plugin: Plugin, below: str) -> tuple[list[str], list[Skipped]]:
         opened = self._opened[plugin.name]
         starts = [join(plugin.root, path) for path in plugin.skills] or [plugin.root]
         listings = [opened.listing(start) for start in ([join(plugin.root, below)] if below else starts)]
@@ -173,7 +173,7 @@ class OpenMarketplace(OpenSource):
         name, _, below = path.partition("/")
         plugin = self._plugins.get(name)
         if plugin is None or name not in self._opened:
-            raise InstallError(f"{self.followed.location} has no plugin '{escape_hidden(name)}' any more")
+            raise InstallError(f"{self.followed.location} no longer has a plugin '{escape_hidden(name)}'")
         return self._opened[name], join(plugin.root, below)
 
     def headers(self, paths: Sequence[str]) -> list[bytes]:
@@ -185,7 +185,7 @@ class OpenMarketplace(OpenSource):
     def _of_each(
         self, paths: Sequence[str], ask: Callable[[OpenSource, Sequence[str]], Sequence[Answer]]
     ) -> list[Answer]:
-        """What the sources of these paths answer, each asked once for all of its own."""
+        """Call `ask` once for each source with all of its paths; return the results together."""
         groups: dict[OpenSource, dict[str, str]] = {}
         for path in paths:
             opened, inner = self._inner(path)

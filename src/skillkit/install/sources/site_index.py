@@ -1,11 +1,11 @@
-"""Reading a site's index: 0.2.0 with digests checked, 0.1.0, and what else is published under that name."""
+"""Read a site's index: 0.2.0 with digests checked, 0.1.0, and other published forms."""
 
 import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
 from skillkit.core.foreign_json import parse_json
@@ -15,8 +15,8 @@ from skillkit.install.exceptions import InstallError, NetworkError, NotThereErro
 from skillkit.install.paths import installable
 from skillkit.install.sources.download import download
 from skillkit.install.sources.files import OpenFiles
-from skillkit.install.sources.layout import SKILL_FILE, LeftOut, Listing, other_spelling
-from skillkit.install.sources.source import Access, OpenOneByOne, Source
+from skillkit.install.sources.layout import SKILL_FILE, Listing, Skipped, other_spelling
+from skillkit.install.sources.source import Access, OpenPerSkill, Source
 from skillkit.install.sources.unpack import unpack
 from skillkit.install.tree import SkillTree, TreeFile, TreeLimits, refuse_large
 
@@ -24,7 +24,7 @@ SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
 INDEXES = ("/.well-known/agent-skills/index.json", "/.well-known/skills/index.json")
 _ARCHIVES = (".zip", ".tar.gz", ".tgz")
 _PLACES = ("url", "path", "href", "location", "skill")
-_OTHER_FORMAT = "the site's index does not follow the format 0.2.0; it was read as well as it could be"
+_OTHER_FORMAT = "the site's index does not follow the format 0.2.0; it was read leniently"
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]{0,99}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -38,9 +38,9 @@ class SiteSkill:
     url: str = ""
     """Of SKILL.md or an archive."""
     files: tuple[str, ...] = ()
-    """Of the older form: beneath the folder of that name."""
+    """Older format: files are below the folder of that name."""
     digest: str = ""
-    """`sha256:…` of what is at `url`; empty when the site gives none."""
+    """`sha256:…` of the content at `url`; empty if the site gives none."""
     version: str = ""
     """Of a registry, which never changes what has a number."""
     tree: str = ""
@@ -49,15 +49,15 @@ class SiteSkill:
 
 @dataclass(frozen=True, slots=True)
 class SiteIndex:
-    """What an index says, what of it cannot be used, and how it departs from the format."""
+    """The entries of an index, unusable ones, and deviations from the format."""
 
     skills: Mapping[str, SiteSkill]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 def read_index(data: bytes, url: str) -> SiteIndex:
-    """Return what the index at `url` says. Raises SourceError for what is no index at all."""
+    """Parse the index at `url`. Raises SourceError if it is not an index."""
     shown = escape_hidden(url)
     try:
         content = parse_json(data)
@@ -72,29 +72,33 @@ def read_index(data: bytes, url: str) -> SiteIndex:
     is_older = schema is None and all("files" in each for each in entries if isinstance(each, dict))
     notes = () if schema == SCHEMA or is_older else (_OTHER_FORMAT,)
     skills: dict[str, SiteSkill] = {}
-    left_out: list[LeftOut] = []
+    left_out: list[Skipped] = []
     for number, entry in enumerate(entries[:INDEX_SKILLS]):
         found = _entry(entry, number, url)
-        if isinstance(found, LeftOut):
+        if isinstance(found, Skipped):
             left_out.append(found)
         elif skills.setdefault(found.name, found) is not found:
-            left_out.append(LeftOut(found.name, "the index names it twice; the first is taken"))
+            left_out.append(Skipped(found.name, "duplicate name in the index; the first is used"))
     if len(entries) > INDEX_SKILLS:
         left_out.append(
-            LeftOut("", f"{len(entries) - INDEX_SKILLS:,} entries after the first {INDEX_SKILLS:,}")
+            Skipped("", f"{len(entries) - INDEX_SKILLS:,} entries after the first {INDEX_SKILLS:,}")
         )
     return SiteIndex(skills, tuple(left_out), notes)
 
 
-def _entry(entry: Any, number: int, url: str) -> SiteSkill | LeftOut:
+def _entry(entry: Any, number: int, url: str) -> SiteSkill | Skipped:
     if not isinstance(entry, dict):
-        return LeftOut(f"entry {number}", "it is no object")
+        return Skipped(f"entry {number}", "it is not an object")
     name = str(entry.get("name") or entry.get("id") or "")
     if not installable(name):
-        return LeftOut(name[:80] or f"entry {number}", "its name cannot be one of a skill")
+        return Skipped(name[:80] or f"entry {number}", "invalid skill name")
     description = one_line(str(entry.get("description") or ""))
     listed = entry.get("files")
-    files = [each for each in listed if isinstance(each, str) and _inside(each)] if _is_list(listed) else []
+    files = [
+        each
+        for each in (listed if isinstance(listed, list) else ())
+        if isinstance(each, str) and _inside(each)
+    ]
     if not entry.get("url") and SKILL_FILE in files:
         return SiteSkill(name, description, files=tuple(dict.fromkeys(files)))
     address = _address(entry, files, url)
@@ -110,14 +114,16 @@ def _entry(entry: Any, number: int, url: str) -> SiteSkill | LeftOut:
             tree=tree if isinstance(tree, str) else "",
         )
     kind = escape_hidden(str(entry.get("type")))[:40]
-    reason = "its digest is none" if digest is None else f"the index does not say where it is (type {kind})"
+    reason = (
+        "its digest is invalid" if digest is None else f"the index does not say where it is (type {kind})"
+    )
     if odd := other_spelling(files):
         reason = f"its {SKILL_FILE} is {odd}"
-    return LeftOut(name, reason)
+    return Skipped(name, reason)
 
 
 def _address(entry: Mapping[str, Any], files: Sequence[str], url: str) -> str:
-    """Where the SKILL.md or archive of an entry is, under whatever name sites give; empty for none."""
+    """Return the address of an entry's SKILL.md or archive under any known key; empty for none."""
     found = [entry[key] for key in _PLACES if _is_text(entry.get(key))]
     found += [each for each in files if each.endswith(SKILL_FILE)]
     if not found:
@@ -130,15 +136,11 @@ def _address(entry: Mapping[str, Any], files: Sequence[str], url: str) -> str:
 
 
 def _digest(entry: Mapping[str, Any]) -> str | None:
-    """The digest of an entry as `sha256:…`; empty when it has none, None for one that is none."""
+    """Return the digest of an entry as `sha256:…`; empty if it has none, None if it is invalid."""
     text = str(entry.get("digest") or entry.get("sha256") or "").lower().removeprefix("sha256:")
     if not text:
         return ""
     return f"sha256:{text}" if _SHA256.fullmatch(text) else None
-
-
-def _is_list(value: object) -> TypeGuard[list[Any]]:
-    return isinstance(value, list)
 
 
 def _is_text(value: object) -> bool:
@@ -146,11 +148,11 @@ def _is_text(value: object) -> bool:
 
 
 def _inside(path: str) -> bool:
-    """Whether a path that an index names stays in the skill's folder."""
+    """Return whether a path in an index stays inside the skill's folder."""
     return bool(path.strip("/")) and not {"", ".", ".."} & set(path.split("/")) and "\\" not in path
 
 
-class OpenSite(OpenOneByOne):
+class OpenSite(OpenPerSkill):
     """A site's index; a skill is fetched when it is wanted."""
 
     def __init__(self, followed: Source, url: str, access: Access) -> None:
@@ -166,7 +168,7 @@ class OpenSite(OpenOneByOne):
     def listing(self, start: str = "") -> Listing:
         names = [name for name in self._index.skills if not start or name == start]
         if start and not names:
-            raise InstallError(f"{self.followed.location} has no skill '{escape_hidden(start)}' any more")
+            raise InstallError(f"{self.followed.location} no longer has a skill '{escape_hidden(start)}'")
         return Listing(tuple(sorted(names)), self._index.left_out)
 
     def headers(self, paths: Sequence[str]) -> list[bytes]:
@@ -174,7 +176,7 @@ class OpenSite(OpenOneByOne):
 
     def read_one(self, path: str, limits: TreeLimits) -> SkillTree:
         if (skill := self._index.skills.get(path)) is None:
-            raise InstallError(f"{self.followed.location} has no skill '{escape_hidden(path)}' any more")
+            raise InstallError(f"{self.followed.location} no longer has a skill '{escape_hidden(path)}'")
         return OpenFiles(self.followed, dict(self._files(skill, limits)), None).read_one("", limits)
 
     def _files(self, skill: SiteSkill, limits: TreeLimits) -> Iterator[tuple[str, TreeFile]]:
@@ -201,7 +203,7 @@ class OpenSite(OpenOneByOne):
             yield SKILL_FILE, TreeFile(data)
 
     def holds(self, path: str, tree: SkillTree) -> bool:
-        """Whether the files are the same; a registry says so in its index, and nothing is downloaded."""
+        """Return whether the files are the same, by the index if it has the digest of the tree."""
         skill = self._index.skills.get(path)
         if skill is not None and skill.tree:
             return skill.tree == tree.digest.digest
@@ -209,19 +211,17 @@ class OpenSite(OpenOneByOne):
 
     def notes_on(self, path: str) -> tuple[str, ...]:
         skill = self._index.skills[path]
-        return (
-            () if skill.digest else ("the site gives no digest for it: what it hands out cannot be checked",)
-        )
+        return () if skill.digest else ("the site gives no digest, so its files cannot be verified",)
 
 
 def _header(skill: SiteSkill) -> bytes:
-    """What the index says of a skill, in the form of a SKILL.md, to choose by."""
+    """Return the index entry in the form of a SKILL.md, to choose by."""
     name, description = json.dumps(skill.name), json.dumps(skill.description or skill.name)
     return f"---\nname: {name}\ndescription: {description}\n---\n".encode()
 
 
 def _first_index(url: str, access: Access) -> tuple[str, bytes]:
-    """The first index that is there: beneath the address, then at the top of the host."""
+    """Return the first existing index: beneath the address, then at the top of the host."""
     parts = urlsplit(url)
     bases = list(dict.fromkeys((url.rstrip("/"), f"{parts.scheme}://{parts.netloc}")))
     for index in INDEXES:

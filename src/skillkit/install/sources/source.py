@@ -1,5 +1,6 @@
-"""What every kind of source can do: resolve, list, fetch, say what is newer, describe itself."""
+"""The interface of a source: resolve, list, fetch, compare versions, describe itself."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +25,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How sources are reached: what is said meanwhile, how long it may take, how often it is tried."""
+    """Network settings of sources: progress callback, timeout, retries, cancellation."""
 
     progress: Callable[[str], object] = lambda text: None
     timeout: float = TIMEOUT
@@ -32,11 +33,11 @@ class Access:
     back_off: tuple[float, ...] = BACK_OFF
     """Pauses before the next try when a source cannot be reached."""
     stop: Event = field(default_factory=Event)
-    """Set to end what is under way, in whatever thread."""
+    """Set to cancel the operation, from any thread."""
 
     @contextmanager
     def stopping_on_error(self) -> Iterator[None]:
-        """End what other threads have under way when the block is left by an exception."""
+        """Stop other threads' requests if the block raises."""
         try:
             yield
         except BaseException:
@@ -53,9 +54,9 @@ class Source(ABC):
 
     __slots__ = ()
     kind: ClassVar[str]
-    """What records call it."""
+    """The kind's name in records."""
     form: ClassVar[str]
-    """How users write it, for messages: `owner/repo`."""
+    """Its syntax, for messages: `owner/repo`."""
     path: str
 
     @classmethod
@@ -91,30 +92,30 @@ class Source(ABC):
 
     @property
     def pinned(self) -> bool:
-        """Whether the source names the same bytes for ever."""
+        """Whether the source is immutable."""
         return False
 
     @property
     def portable(self) -> bool:
-        """Whether another machine finds the same there, so that a lock may name it."""
+        """Whether other machines can fetch it, so that a lock may name it."""
         return True
 
     @property
     def follows(self) -> str | None:
-        """What an update goes to the newest of: a branch, a tag; None for one that cannot change."""
+        """The branch or tag that an update follows; None if immutable."""
         return None if self.pinned else "the newest"
 
     @property
     def root_name(self) -> str:
-        """What a skill at the top of the source is called when its header does not say."""
+        """Default name of a skill at the top of the source."""
         return self.location.rstrip("/").rpartition("/")[2]
 
     def at(self, version: str) -> Self:
         """Return the source at another version; raises SourceError where there are none."""
-        raise SourceError(f"{self} has no versions; it cannot be taken at '{escape_hidden(version)}'")
+        raise SourceError(f"{self} has no versions; it cannot be used at '{escape_hidden(version)}'")
 
     def fixed(self, revision: str | None) -> Self:
-        """Return the source at exactly `revision`, where it can be asked for that.
+        """Return the source at exactly `revision` if the kind supports that.
 
         Raises SourceError for a revision that it cannot have.
         """
@@ -133,14 +134,14 @@ class Source(ABC):
 
 
 class OpenSource(ABC):
-    """A source at one moment: what is read through it belongs together."""
+    """A consistent snapshot of a source."""
 
     revision: str | None
-    """What the source is now, exactly: a commit, a version, a digest; None where it has no such name."""
+    """The current revision: a commit, a version or a digest; None if the source has none."""
     followed: Source
     """The source as it should be remembered: with the branch or tag that was found."""
     notes: tuple[str, ...] = ()
-    """What there is to say about how it was reached."""
+    """Notes on how the source was reached."""
 
     @abstractmethod
     def listing(self, start: str = "") -> Listing:
@@ -155,42 +156,42 @@ class OpenSource(ABC):
         """Return the skills in these folders, complete and checked; an error in the place of a bad one."""
 
     def transfer(self, paths: Sequence[str], limits: TreeLimits) -> None:  # noqa: B027 - most read what they have
-        """Bring what reading these folders needs, in one request where that is possible."""
+        """Fetch everything needed to read these folders, in one request if possible."""
 
     def earlier(self, path: str, limits: TreeLimits) -> Iterator[tuple[str | None, SkillTree]]:
-        """Return the skill at `path` as it is and as it was, the newest first, with the revisions."""
+        """Yield the versions of the skill at `path` with their revisions, newest first."""
         now = self.read([path], limits)[0]
         if isinstance(now, SkillTree):
             yield self.revision, now
 
     def is_vouched_for(self) -> bool:
-        """Whether the source itself shows this revision, not only somebody who may add to it."""
+        """Return whether the source itself publishes this revision, not only a contributor."""
         return True
 
     def holds(self, path: str, tree: SkillTree) -> bool:
-        """Whether the skill at `path` is exactly `tree`, so that there is nothing newer."""
+        """Return whether the skill at `path` equals `tree`, so no update is available."""
         now = self.read([path], ANY_SIZE)[0]
         return isinstance(now, SkillTree) and now.digest == tree.digest
 
     def notes_on(self, path: str) -> tuple[str, ...]:
-        """Return what there is to say about one skill of the source."""
+        """Return notes on one skill of the source."""
         return ()
 
     def read_file(self, path: str) -> bytes | None:
-        """Return one small file of the source; None when it is not there."""
+        """Return one small file of the source; None if it does not exist."""
         return None
 
     def moved(self, revision: str | None) -> list[str]:
-        """Return what is odd about the followed version being another than `revision` now."""
+        """Return a warning if the followed version moved from `revision` in an unexpected way."""
         return []
 
     def history(self, revision: str | None) -> list[str]:
-        """Return how the source came from `revision` to what it is now, if not by plain growth."""
+        """Return notes on the history since `revision` if the source is not its descendant."""
         return []
 
 
-class OpenOneByOne(OpenSource):
-    """A source whose skills are read one after the other."""
+class OpenPerSkill(OpenSource):
+    """An open source that reads its skills one at a time."""
 
     @abstractmethod
     def read_one(self, path: str, limits: TreeLimits) -> SkillTree:
@@ -235,7 +236,7 @@ def ask_each_source(
     access: Access,
     at_once: int,
 ) -> list[Answer]:
-    """Return what `ask` answers about the items of each source, several sources at a time."""
+    """Call `ask` with the items of each source, several sources in parallel; return all results."""
     groups: dict[Source, list[Item]] = {}
     for item in items:
         groups.setdefault(source_of(item).within(""), []).append(item)
@@ -243,14 +244,21 @@ def ask_each_source(
         return [answer for answers in pool.map(ask, groups.keys(), groups.values()) for answer in answers]
 
 
+def checked_text(pattern: re.Pattern[str], text: Any, meaning: str) -> str:
+    """Return a text if it matches the pattern; raises SourceError otherwise."""
+    if not isinstance(text, str) or not pattern.fullmatch(text):
+        raise SourceError(f"'{escape_hidden(str(text)[:100])}' is not {meaning}")
+    return text
+
+
 def checked_path(text: str) -> str:
-    """A path inside a source; the empty text is its top. Raises SourceError for one that leaves it."""
+    """Return a path inside a source; the empty text is its top. Raises SourceError if it is outside."""
     shown = escape_hidden(text[:100])
     if text.startswith("/") or "\\" in text or HIDDEN_OR_LAYOUT.search(text) or len(text) > 1024:
         raise SourceError(f"'{shown}' is not a path inside a source")
     parts = [part for part in text.split("/") if part not in ("", ".")]
     if ".." in parts:
-        raise SourceError(f"'{shown}' leaves the source")
+        raise SourceError(f"'{shown}' is outside the source")
     return "/".join(parts[:-1] if parts[-1:] == ["SKILL.md"] else parts)
 
 

@@ -1,7 +1,7 @@
 """Archives as files in memory: no links, no paths that leave, nothing without bounds, nothing written.
 
-One bounded reader for .zip and .tar.gz: members, names and bytes are counted while they are read, and what a
-header claims is never believed.
+One bounded reader for .zip and .tar.gz: members, names and bytes are counted while they are read; the
+sizes in headers are not trusted.
 """
 
 import gzip
@@ -32,7 +32,7 @@ _TAR_BYTES = ARCHIVE_BYTES + 16 * MIB
 
 
 def unpack(data: bytes, shown: str) -> dict[str, TreeFile]:
-    """Return the files of a .zip or .tar.gz. Raises UnsafeTreeError for one that could do harm."""
+    """Return the files of a .zip or .tar.gz. Raises UnsafeTreeError if it is unsafe."""
     files: dict[str, TreeFile] = {}
     left = ARCHIVE_BYTES
     try:

@@ -30,10 +30,10 @@ from skillkit.install.added_sources import REMOTE_FOLDER, remote_folder
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 from skillkit.install.exceptions import InstallError, NetworkError, SourceError
 from skillkit.install.sources.files import OpenFiles
-from skillkit.install.sources.layout import LeftOut, Listing
-from skillkit.install.sources.source import Access, OpenOneByOne, Source
+from skillkit.install.sources.layout import Listing, Skipped
+from skillkit.install.sources.source import Access, OpenPerSkill, Source
 from skillkit.install.tree import SkillTree, TreeFile, TreeLimits, refuse_large
-from skillkit.integrations.mcp.manifest import SKILL_FILE, frontmatter
+from skillkit.integrations.mcp.published import SKILL_FILE, frontmatter
 from skillkit.integrations.mcp.remote import RemoteSkill, RemoteSkillError, announced, ask, fetch_files
 
 __all__ = ["MCPSkillSource", "RemoteSkill", "RemoteSkillError"]
@@ -66,7 +66,7 @@ class MCPSkillSource:
         self._manager: SkillManager | None = None
 
     def attach(self, manager: SkillManager) -> None:
-        """Make the skills a source of `manager`; last in precedence, so that none replaces another."""
+        """Add the skills as a source of `manager`, last in precedence, so that none replaces another."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self.skills = self.skills or self._remembered()
         label = f"mcp-{self.label}"
@@ -75,10 +75,10 @@ class MCPSkillSource:
         self._manager = manager
 
     async def sync(self) -> list[RemoteSkill]:
-        """Ask the server what it offers; nothing but the announcements is fetched.
+        """Fetch the server's announcements, without files.
 
-        Where it cannot be asked this raises, and what it announced before goes on to count: skills that
-        were consented to are used from the verified copies.
+        If the request fails this raises, and earlier announcements stay valid: skills with consent are used
+        from the verified copies.
         """
         found = await ask(self.server, self.label, lambda client: announced(client, self.label))
         self.skills = {skill.uri: skill for skill in found}
@@ -87,7 +87,7 @@ class MCPSkillSource:
         return found
 
     async def consent(self, uri: str, digest: str) -> None:
-        """The user agrees to exactly the files with this digest: they are fetched, verified and kept."""
+        """Consent to the files with this digest: fetch, verify and keep them."""
         skill = self.skills.get(uri)
         if skill is None:
             raise SkillNotFoundError(
@@ -104,7 +104,7 @@ class MCPSkillSource:
         await self._refresh()
 
     async def revoke(self, uri: str) -> None:
-        """Take a consent back; the files go."""
+        """Revoke a consent and delete the files."""
         await asyncio.to_thread(self.consents.revoke, where=lambda each: self._concerns(each, uri))
         await asyncio.to_thread(self._write_announcements)
         await self._refresh()
@@ -114,7 +114,7 @@ class MCPSkillSource:
             await self._manager.arefresh()
 
     def refusal(self, skill: SkillMetadata) -> Refusal | None:
-        """Why a skill of this source may not be used."""
+        """Return why a skill of this source may not be used."""
         remote = next((each for each in self.skills.values() if self._home(each) == skill.base_dir), None)
         if remote is None:
             return Refusal("unavailable", f"The server '{self.label}' has not announced '{skill.name}'")
@@ -143,23 +143,23 @@ class MCPSkillSource:
     def _concerns(self, consent: Consent, uri: str) -> bool:
         return (consent.kind, consent.server, consent.place) == (ConsentKind.REMOTE, self.label, uri)
 
-    # Keeping
+    # Saved announcements
 
     def _home(self, skill: RemoteSkill) -> Path:
         return self.folder / _short(skill.uri) / skill.name
 
     def _remembered(self) -> dict[str, RemoteSkill]:
-        """What the server announced when it was asked last; a consent still has to fit the copy on disk."""
+        """Return the last announcements; a consent must still match the copy on disk."""
         try:
             entries = (self._announced.read() or {}).get("skills", [])
             skills = [RemoteSkill.of_entry(self.label, entry) for entry in entries]
         except (DamagedFileError, SkillsUseError, TypeError, AttributeError) as error:
-            logger.warning("What the server '%s' announced cannot be read again: %s", self.label, error)
+            logger.warning("Cannot read the saved announcements of the server '%s': %s", self.label, error)
             return {}
         return {skill.uri: skill for skill in skills}
 
     def _write_announcements(self) -> None:
-        """A header for each skill without consent, so that it is known and can be asked for."""
+        """Write a header for each skill without consent, so that it is listed."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self._announced.write({"skills": [skill.entry() for skill in self.skills.values()]})
         wanted = {_short(skill.uri): skill for skill in self.skills.values()}
@@ -209,7 +209,7 @@ class _RemoteAuthority(WrappedAuthority):
 
 
 def _check_header(skill: RemoteSkill, file: Path) -> None:
-    """What the user saw when consenting must be what the file says."""
+    """Raise RemoteSkillError if the header differs from the announced one."""
     written = frontmatter(SkillParser(recover=True).parse_skill_file(file))
     if not skill.whole_header:
         written = {key: written.get(key) for key in skill.frontmatter}
@@ -224,19 +224,19 @@ def _short(text: str) -> str:
 Answer = TypeVar("Answer")
 
 
-class OpenServer(OpenOneByOne):
-    """The skills of a server as it announced them when it was asked, by name."""
+class OpenServer(OpenPerSkill):
+    """The announced skills of a server, by name."""
 
     def __init__(self, followed: Source, url: str, access: Access) -> None:
         self.followed = followed
         self._url = url
         self._access = access
         self._skills: dict[str, RemoteSkill] = {}
-        self._left_out: list[LeftOut] = []
+        self._left_out: list[Skipped] = []
         for skill in self._ask(lambda client: announced(client, url)):
             if canonical_name(skill.name) in {canonical_name(name) for name in self._skills}:
-                reason = "the server offers another skill of that name; the first is taken"
-                self._left_out.append(LeftOut(skill.uri, reason))
+                reason = "the server offers another skill with that name; the first is used"
+                self._left_out.append(Skipped(skill.uri, reason))
             else:
                 self._skills[skill.name] = skill
         offered = sorted((skill.uri, skill.digest) for skill in self._skills.values())
@@ -245,7 +245,7 @@ class OpenServer(OpenOneByOne):
     def listing(self, start: str = "") -> Listing:
         names = [name for name in self._skills if not start or name == start]
         if start and not names:
-            raise InstallError(f"{self.followed.location} has no skill '{escape_hidden(start)}' any more")
+            raise InstallError(f"{self.followed.location} no longer has a skill '{escape_hidden(start)}'")
         return Listing(tuple(sorted(names)), tuple(self._left_out))
 
     def headers(self, paths: Sequence[str]) -> list[bytes]:
@@ -253,7 +253,7 @@ class OpenServer(OpenOneByOne):
 
     def read_one(self, path: str, limits: TreeLimits) -> SkillTree:
         if (skill := self._skills.get(path)) is None:
-            raise InstallError(f"{self.followed.location} has no skill '{escape_hidden(path)}' any more")
+            raise InstallError(f"{self.followed.location} no longer has a skill '{escape_hidden(path)}'")
         refuse_large(len(skill.tree.files), sum(file.size for file in skill.tree.files.values()), limits)
         raw = self._ask(partial(fetch_files, skill=skill))
         files = {name: TreeFile(content) for name, content in raw.items()}
@@ -264,7 +264,7 @@ class OpenServer(OpenOneByOne):
         return skill is not None and skill.tree == tree.digest
 
     def _ask(self, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
-        """What the server answers, in time."""
+        """Return the server's reply, or raise after the timeout."""
 
         async def asking() -> Answer:
             async with asyncio.timeout(self._access.timeout):
@@ -273,6 +273,6 @@ class OpenServer(OpenOneByOne):
         try:
             return asyncio.run(asking())
         except TimeoutError as error:
-            raise NetworkError(f"{self.followed}: no end after {self._access.timeout:.0f} seconds") from error
+            raise NetworkError(f"{self.followed}: timed out after {self._access.timeout:.0f} s") from error
         except SkillsUseError as error:
             raise SourceError(str(error)) from error

@@ -1,4 +1,4 @@
-"""What to write into the configuration of the well-known clients."""
+"""Configuration snippets for well-known clients."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,9 +22,9 @@ def snippets(
     token_env: str | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> list[Snippet]:
-    """For a server that the client starts (`command`, in `environment`), or for one that runs at `url`.
+    """Return snippets for a server that the client starts (`command`, in `environment`), or one at `url`.
 
-    A token is never part of a snippet; clients are told which variable of the environment holds it.
+    A snippet never contains a token, only the name of its environment variable.
     """
     if url is None:
         env = dict(environment or {})

@@ -1,4 +1,4 @@
-"""The MCP server over HTTP: on loopback for everybody on this machine, elsewhere with a token only."""
+"""The MCP server over HTTP: without a token on loopback only."""
 
 import hmac
 import ipaddress
@@ -23,7 +23,7 @@ _LOCAL_ORIGIN = re.compile(r"https?://(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:
 
 
 class OriginGuard:
-    """Lets in requests that were meant for this host and come from a web page that may ask, or from none."""
+    """Rejects requests for other hosts and from web pages of other origins."""
 
     def __init__(self, app: "ASGIApp", *, loopback: bool, origins: Collection[str] = ()) -> None:
         self._app = app
@@ -38,22 +38,22 @@ class OriginGuard:
         await self._app(scope, receive, send)
 
     def _refused(self, headers: Mapping[str, str]) -> tuple[int, str] | None:
-        # A web page of anybody can make a browser send requests here: by its origin it is known.
+        # Any web page can make a browser send requests here; Origin identifies it.
         origin = headers.get("origin")
         if origin is not None and origin not in self._origins and not _LOCAL_ORIGIN.fullmatch(origin):
             return 403, "Requests from this origin are not allowed"
         try:
             host = urlsplit(f"//{headers.get('host', '')}").hostname
         except ValueError:
-            return 400, "The header Host is no address"
-        # A name of somebody else that was made to point here.
+            return 400, "Invalid Host header"
+        # DNS rebinding: a foreign name that resolves to this host.
         if self._loopback and not _is_local(host):
-            return 421, "This server answers to localhost only"
+            return 421, "This server accepts requests to localhost only"
         return None
 
 
 class TokenGuard:
-    """Lets in requests with a token, when there are tokens, and notes whose it is."""
+    """Requires a token if any are set, and records its client."""
 
     def __init__(self, app: "ASGIApp", tokens: Mapping[str, str]) -> None:
         self._app = app
@@ -87,7 +87,7 @@ def http_app(
     tokens: Mapping[str, str] | None = None,
     origins: Collection[str] = (),
 ) -> "ASGIApp":
-    """The server as an ASGI application. `tokens` are names of clients with their tokens."""
+    """Return the server as an ASGI application. `tokens` are names of clients with their tokens."""
     loopback = is_loopback(host)
     if not loopback and not tokens:
         raise SkillSecurityError(
@@ -105,7 +105,7 @@ def http_app(
         json_response=True,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    # A browser asks with OPTIONS, and without the token, whether a page may send it at all.
+    # A browser's CORS preflight (OPTIONS) has no token.
     readable = CORSMiddleware(
         TokenGuard(app, tokens or {}),
         allow_origins=list(origins),
@@ -119,7 +119,7 @@ def http_app(
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach `host`."""
+    """Return whether only this machine can reach `host`."""
     return _is_local(host.strip("[]"))
 
 

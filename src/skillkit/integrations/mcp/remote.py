@@ -1,4 +1,4 @@
-"""What an MCP server says about its skills, checked before anything is done with it."""
+"""Parse and validate the skills announced by an MCP server."""
 
 import base64
 import hashlib
@@ -19,7 +19,7 @@ from skillkit.core.exceptions import SkillSecurityError, SkillsUseError
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.names import refusal as name_refusal
 from skillkit.core.path_resolver import safe_parts
-from skillkit.integrations.mcp.manifest import INDEX_URI, MANIFEST, SCHEME, SKILL_FILE, written_header
+from skillkit.integrations.mcp.published import INDEX_URI, MANIFEST, SCHEME, SKILL_FILE, written_header
 from skillkit.integrations.mcp.server import EXTENSION
 
 logger = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ Answer = TypeVar("Answer")
 
 
 class RemoteSkillError(SkillSecurityError):
-    """What a server delivers is not what it announced, or cannot be taken at all."""
+    """A server's files differ from its announcement, or are invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class RemoteSkill:
 
     @classmethod
     def of_entry(cls, server: str, entry: Mapping[str, object]) -> "RemoteSkill":
-        """An entry of the extension as data that can be relied on; raises RemoteSkillError."""
+        """Parse and validate an entry of the extension; raises RemoteSkillError."""
         uri, header, resources = entry.get("uri"), entry.get("frontmatter"), entry.get("resources")
         if not isinstance(uri, str) or not uri.endswith(f"/{SKILL_FILE}") or not isinstance(header, Mapping):
             raise RemoteSkillError(f"An entry without a URI or a header: {str(uri)[:100]!r}")
@@ -65,9 +65,7 @@ class RemoteSkill:
         if not isinstance(name, str) or not isinstance(header.get("description"), str) or name_refusal(name):
             raise RemoteSkillError(f"{uri[:100]!r} has no usable name or description")
         if not isinstance(resources, list):
-            raise RemoteSkillError(
-                f"{uri[:100]!r} has no list of its files; a consent could not be bound to it"
-            )
+            raise RemoteSkillError(f"{uri[:100]!r} has no list of files, so it cannot be approved")
         root = uri.removesuffix(SKILL_FILE)
         files: dict[str, FileDigest] = {}
         for each in resources:
@@ -82,7 +80,7 @@ class RemoteSkill:
         return cls(server, uri, dict(header), TreeDigest.of(files), entry.get(PARTIAL) is not True)
 
     def entry(self) -> dict[str, object]:
-        """The entry that `of_entry` takes."""
+        """Return the entry that `of_entry` takes."""
         root = self.uri.removesuffix(SKILL_FILE)
         resources = [
             {"uri": root + quote(path), "digest": f"sha256:{file.sha256}", "size": file.size}
@@ -98,7 +96,7 @@ class RemoteSkill:
 
 
 async def ask(server: Any, label: str, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
-    """What a server answers; whatever goes wrong comes out as one error, not as the SDK's groups."""
+    """Return a server's reply; raise a single error instead of the SDK's exception groups."""
     try:
         async with Client(server) as client:
             return await question(client)
@@ -108,24 +106,24 @@ async def ask(server: Any, label: str, question: Callable[[Client], Awaitable[An
             cause = cause.exceptions[0]
         if isinstance(cause, SkillsUseError):
             raise cause from error
-        raise RemoteSkillError(f"The MCP server '{label}' cannot be asked: {cause}") from error
+        raise RemoteSkillError(f"The request to the MCP server '{label}' failed: {cause}") from error
 
 
 async def fetch_files(client: Client, skill: RemoteSkill) -> dict[str, bytes]:
-    """Every file of a skill, each with the digest that was announced; raises RemoteSkillError."""
+    """Fetch every file of a skill and verify its announced digest; raises RemoteSkillError."""
     files = {}
     for path, known in skill.tree.files.items():
         uri = skill.uri.removesuffix(SKILL_FILE) + quote(path)
         contents = (await client.read_resource(uri)).contents
         raw = content_bytes(contents[0]) if len(contents) == 1 else b""
         if len(raw) != known.size or hashlib.sha256(raw).hexdigest() != known.sha256:
-            raise RemoteSkillError(f"{uri} is not what the server announced; nothing was kept")
+            raise RemoteSkillError(f"{uri} differs from the announced file; nothing was kept")
         files[path] = raw
     return files
 
 
 async def announced(client: Client, server: str) -> list[RemoteSkill]:
-    """The skills that a server offers: by the extension, the older index, or FastMCP's lists of files."""
+    """Return a server's skills: by the extension, the older index, or FastMCP's file lists."""
     capabilities = client.session.server_capabilities
     known = (
         {}
@@ -168,7 +166,7 @@ async def _listed(client: Client) -> list[Mapping[str, object]]:
 
 
 async def _indexed(client: Client) -> list[Mapping[str, object]]:
-    """The older dialect: an index without digests, so that each SKILL.md has to be read to know its own."""
+    """Read the older index, which has no digests: each SKILL.md is fetched to compute its own."""
     try:
         contents = (await client.read_resource(INDEX_URI)).contents
         listed = parse_json(content_bytes(contents[0])).get("skills", [])
@@ -193,7 +191,7 @@ async def _indexed(client: Client) -> list[Mapping[str, object]]:
 
 
 async def _with_manifests(client: Client) -> list[Mapping[str, object]]:
-    """The dialect of FastMCP: a list of files beside each SKILL.md, and no list of skills."""
+    """Read FastMCP's dialect: a list of files beside each SKILL.md, and no list of skills."""
     uris: list[str] = []
     cursor: str | None = None
     for _ in range(_MAX_PAGES):
@@ -224,7 +222,7 @@ async def _with_manifests(client: Client) -> list[Mapping[str, object]]:
 
 def _checked_file(root: str, each: object) -> tuple[str, FileDigest]:
     if not isinstance(each, Mapping):
-        raise RemoteSkillError(f"{root[:100]!r} lists something that is no file")
+        raise RemoteSkillError(f"{root[:100]!r} lists an entry that is not a file")
     uri, digest, size = each.get("uri"), each.get("digest"), each.get("size")
     if not isinstance(uri, str) or not uri.startswith(root) or not isinstance(size, int) or size < 0:
         raise RemoteSkillError(f"{root[:100]!r} lists a file outside of the skill, or without its size")
@@ -234,7 +232,7 @@ def _checked_file(root: str, each: object) -> tuple[str, FileDigest]:
     path = unquote(uri.removeprefix(root))
     parts = safe_parts(path, Path(root))
     if not parts or "/".join(parts) != str(PurePosixPath(path)):
-        raise RemoteSkillError(f"{uri[:100]!r} has no plain path")
+        raise RemoteSkillError(f"{uri[:100]!r} has an invalid path")
     return path, FileDigest(value, size, executable=False)
 
 

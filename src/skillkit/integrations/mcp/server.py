@@ -33,12 +33,13 @@ from skillkit.disclosure.session import Origin
 from skillkit.disclosure.tools import Effect, Tool
 from skillkit.integrations.conversation import Conversation
 from skillkit.integrations.default_tools import Paths, default_provider, manager_of
-from skillkit.integrations.mcp import manifest
 from skillkit.integrations.mcp.published import (
+    INDEX_URI,
     PublishedSkills,
     ResourceContents,
     made_content,
     read_made_file,
+    skill_uri,
     unknown,
 )
 from skillkit.scripts import ScriptTools
@@ -65,22 +66,22 @@ Item = TypeVar("Item")
 
 
 class GetSkillParams(types.RequestParams):
-    """Of `skills/get`."""
+    """Parameters of `skills/get`."""
 
     uri: str
 
 
 class ReadDirectoryParams(types.PaginatedRequestParams):
-    """Of `resources/directory/read`."""
+    """Parameters of `resources/directory/read`."""
 
     uri: str
 
 
 class SkillServer:
-    """Serves the skills of a manager or of folders; stateless, so that many servers may share the work.
+    """Serves the skills of a manager or of folders; stateless, so that several servers can share the load.
 
     `scripts` offers the script tools too: MCP leaves it to the client to ask the user before a call, so
-    they are there only when whoever starts the server wants them.
+    they are offered only if the server was started with them.
     """
 
     def __init__(
@@ -152,7 +153,7 @@ class SkillServer:
             await asyncio.to_thread(watcher.stop)
 
     async def announce(self) -> None:
-        """Tell every client that is listening that skills have changed."""
+        """Notify every listening client that skills have changed."""
         for event in (ToolsListChanged(), ResourcesListChanged(), PromptsListChanged()):
             await self.bus.publish(event)
         if self._lasting is not None:
@@ -161,8 +162,8 @@ class SkillServer:
             await self._lasting.send_prompt_list_changed()
 
     async def _for_client(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Ask everything on behalf of the client; the catalogue, as it is now and for this client, is part of
-        the server's introduction of itself."""
+        """Handle the request on behalf of the client; its current catalogue is part of the server's
+        instructions."""
         if ctx.method not in _INTRODUCTIONS:
             with asking_for(self._requester(ctx)):
                 return await call_next(ctx)
@@ -207,7 +208,7 @@ class SkillServer:
         return types.CallToolResult(content=[*content, *made_content(result)], is_error=result.failed)
 
     def _shown(self, text: str, named: object, context: Context) -> str:
-        """Text as the client may see it: paths of this machine mean nothing on another one."""
+        """Return text as the client may see it: without paths of this machine if it is remote."""
         if not _is_remote(context):
             return text
         skill = self.manager.find_skill(named) if isinstance(named, str) else None
@@ -222,7 +223,7 @@ class SkillServer:
         page, following = _page(skills, params)
         resources = [
             types.Resource(
-                uri=manifest.skill_uri(skill),
+                uri=skill_uri(skill),
                 name=skill.name,
                 description=one_line(skill.description),
                 mime_type="text/markdown",
@@ -230,9 +231,7 @@ class SkillServer:
             for skill in page
         ]
         if following is None:
-            resources.append(
-                types.Resource(uri=manifest.INDEX_URI, name="index.json", mime_type="application/json")
-            )
+            resources.append(types.Resource(uri=INDEX_URI, name="index.json", mime_type="application/json"))
         return types.ListResourcesResult(resources=resources, next_cursor=following, **_KEPT)
 
     async def _list_templates(self, context: Context, params: types.PaginatedRequestParams | None) -> Any:
@@ -315,16 +314,15 @@ class SkillServer:
         page, following = _page(children, params)
         return {"resultType": "complete", "resources": page, **_next(following)}
 
-    # Who and what
+    # Clients
 
     def _requester(self, context: Context) -> Requester:
         return Requester(program="mcp", tenant=self._client(context))
 
     def _client(self, context: Context) -> str:
-        """The name behind the token, or else what the client calls itself: a convenience on a machine of
-        one's own, and no protection."""
+        """Return the client's name by its token, else the name it declares, which is not verified."""
         if context.request is None and context.protocol_version < "2026":
-            # The older protocol on a connection that lasts: news go there without being asked for.
+            # The older protocol pushes notifications over a persistent connection.
             self._lasting = context.session
         scope = getattr(context.request, "scope", None)
         if isinstance(scope, dict) and scope.get(CLIENT_SCOPE_KEY):
@@ -335,7 +333,7 @@ class SkillServer:
         return str(introduced.get("name", "")) if isinstance(introduced, dict) else ""
 
     def _conversation(self, context: Context) -> Conversation:
-        # A connection is not a conversation: what one was shown must not be kept from another.
+        # A connection is not a conversation: what one was shown must not be withheld from another.
         return Conversation(self._provider(self._client(context)), SkillSession())
 
     def _provider(self, client: str) -> SkillContextProvider:
@@ -357,7 +355,7 @@ def _next(cursor: str | None) -> dict[str, str]:
 
 
 def _is_remote(context: Context) -> bool:
-    """Whether a request came over HTTP, from a client that need not be on this machine."""
+    """Return whether a request came over HTTP, so that the client may be on another machine."""
     return context.request is not None
 
 

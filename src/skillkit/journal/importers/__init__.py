@@ -1,4 +1,4 @@
-"""Logs of other agents on this machine, read as events; nothing of theirs is changed or copied."""
+"""Read logs of other agents on this machine as events; the logs are not changed or copied."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

@@ -67,7 +67,7 @@ def _tool_use(part: dict[str, Any]) -> Iterator[_Use]:
 
 
 def _is_request(entry: dict[str, Any]) -> bool:
-    """Return whether the user wrote this; results of tools come as messages of the user's too."""
+    """Return whether the user wrote this; tool results are user messages too."""
     content = _content(entry)
     results = isinstance(content, list) and any(
         isinstance(part, dict) and part.get("type") == "tool_result" for part in content

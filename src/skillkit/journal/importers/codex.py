@@ -40,7 +40,7 @@ def _session(path: Path) -> Iterator[Event]:
             turn += any(_is_request(text) for text in texts_in(item.get("content")))
         done = item.get("item") if item.get("type") == "item_completed" else None
         for skill, origin in _uses(done if isinstance(done, dict) else item):
-            # What was called and what was done may both be written down, and are one use.
+            # The call and its result may both be logged, and are one use.
             if done is not None and (turn, skill) in called:
                 continue
             called.add((turn, skill))
@@ -49,7 +49,7 @@ def _session(path: Path) -> Iterator[Event]:
 
 
 def _uses(item: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the skills that an item brings in, with who wanted them."""
+    """Yield the skills that an item loads, with who requested them."""
     if item.get("type") == "message" and item.get("role") == "user":
         for text in texts_in(item.get("content")):
             if injected := _INJECTED.match(text):

@@ -1,4 +1,4 @@
-"""Reading logs that another program may be writing right now."""
+"""Read logs that another program may be writing."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,7 +13,7 @@ MAX_LINE = 4 << 20
 
 
 def read_entries(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a JSON Lines file; what cannot be read, also a last half line, is passed over."""
+    """Yield the objects of a JSON Lines file; skip invalid lines, such as an incomplete last one."""
     try:
         with open(path, "rb") as file:
             while line := file.readline(MAX_LINE):
@@ -26,7 +26,7 @@ def read_entries(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def time_of(entry: dict[str, Any]) -> float:
-    """Return when an entry was written; 0 where it does not say."""
+    """Return when an entry was written; 0 if unknown."""
     try:
         return datetime.fromisoformat(str(entry.get("timestamp"))).timestamp()
     except ValueError:
@@ -34,7 +34,7 @@ def time_of(entry: dict[str, Any]) -> float:
 
 
 def texts_in(content: object) -> Iterator[str]:
-    """Yield the texts of a message's content, whichever way it is spelled."""
+    """Yield the texts of a message's content, in any of its forms."""
     if isinstance(content, str):
         yield content
     elif isinstance(content, list):

@@ -1,4 +1,4 @@
-"""Where a name really is: resolved once, and refused if that is inside our own network."""
+"""Name resolution: once per name, refusing addresses inside our own network."""
 
 import errno
 import ipaddress
@@ -24,7 +24,9 @@ _NOT_PUBLIC = tuple(
         ),
     )
 )
-"""What `is_global` lets pass, in some release of Python."""
+"""Networks that `is_global` accepts in some release of Python."""
+OFF_LIMITS: set[str] = set()
+"""Addresses that no script of this process reaches, whatever it is granted."""
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -33,10 +35,11 @@ class RefusedAddressError(OSError):
 
 
 def resolve(name: str, port: int, *, private: bool) -> list[tuple[str, int]]:
-    """The addresses of `name`, at most four; RefusedAddressError if none of them may be reached."""
+    """Return the addresses of `name`, at most four; RefusedAddressError if none of them may be reached."""
     found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-    public = [address for address in addresses if private or is_public(address)]
+    allowed = [address for address in addresses if address not in OFF_LIMITS]
+    public = [address for address in allowed if private or is_public(address)]
     if not public:
         raise RefusedAddressError(f"it is at {addresses[0]}, an address inside this network")
     return [(address, port) for address in public[:_MAX_TRIED]]
@@ -84,7 +87,7 @@ def _is_outside(address: _Address) -> bool:
 
 
 def _embedded(address: _Address) -> list[_Address]:
-    """IPv4 addresses that an IPv6 one stands for."""
+    """Return the IPv4 addresses embedded in an IPv6 one."""
     if isinstance(address, ipaddress.IPv4Address):
         return []
     found: list[_Address | None] = [address.ipv4_mapped, address.sixtofour]

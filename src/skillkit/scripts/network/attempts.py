@@ -1,4 +1,4 @@
-"""What a script tried to reach, and what came of it."""
+"""Connection attempts of a script and their outcome."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ _MAX_NAME = 253
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One name that was asked for, or one connection."""
+    """One name look-up, or one connection."""
 
     host: str
     port: int | None
     """None for a name that was only looked up."""
     allowed: bool
     reason: str = ""
-    """Why not; of an allowed one, why it failed."""
+    """Reason for the refusal; for an allowed one, of the failure."""
     sent: int = 0
     received: int = 0
 
@@ -47,28 +47,27 @@ class AttemptLog:
         self._noted: set[tuple[str, int | None, str]] = set()
 
     def allow(self, host: str, port: int, sent: int, received: int) -> None:
-        self._add(Attempt(host, port, True, "", sent, received))
+        with self._lock:
+            self._keep(Attempt(host, port, True, "", sent, received))
 
     def refuse(self, host: str, port: int | None, reason: str) -> None:
-        """Keep a refusal, once for each host, port and reason."""
+        """Record a refusal, once for each host, port and reason."""
         self._note(Attempt(escape_hidden(host)[:_MAX_NAME], port, False, reason))
 
     def fail(self, host: str, port: int, reason: str) -> None:
-        """Keep that a granted host was not reached, once for each host, port and reason."""
+        """Record a failure to reach a granted host, once for each host, port and reason."""
         self._note(Attempt(host, port, True, reason))
 
     def _note(self, attempt: Attempt) -> None:
         key = (attempt.host, attempt.port, attempt.reason)
         with self._lock:
-            if key in self._noted or len(self._noted) >= MAX_KEPT:
-                return
-            self._noted.add(key)
-        self._add(attempt)
+            if key not in self._noted and len(self._noted) < MAX_KEPT:
+                self._noted.add(key)
+                self._keep(attempt)
 
-    def _add(self, attempt: Attempt) -> None:
-        with self._lock:
-            if len(self._kept) < MAX_KEPT:
-                self._kept.append(attempt)
+    def _keep(self, attempt: Attempt) -> None:
+        if len(self._kept) < MAX_KEPT:
+            self._kept.append(attempt)
 
     def __iter__(self) -> Iterator[Attempt]:
         with self._lock:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 MAX_HELLO = 16 << 10
 _HANDSHAKE, _CLIENT_HELLO, _SERVER_NAME, _HOST_NAME = 22, 1, 0, 0
 UNRECOGNISED_NAME = bytes((21, 3, 3, 0, 2, 2, 112))
-"""The alert with which a server says that it is not the one that was asked for."""
+"""The TLS alert `unrecognized_name`."""
 
 
 class NotTlsError(ValueError):
-    """What came is not the beginning of a TLS connection."""
+    """The data does not start a TLS connection."""
 
 
 def read_server_name(receive: Callable[[int], bytes]) -> tuple[str, bytes]:
@@ -28,7 +28,7 @@ def read_server_name(receive: Callable[[int], bytes]) -> tuple[str, bytes]:
                 raise NotTlsError("the first message is too long")
             chunk = receive(size - len(wanted))
             if not chunk:
-                raise NotTlsError("the connection ended within the first message")
+                raise NotTlsError("the connection closed within the first message")
             wanted += chunk
             read += chunk
         return wanted
@@ -38,11 +38,11 @@ def read_server_name(receive: Callable[[int], bytes]) -> tuple[str, bytes]:
     while length is None or len(message) < length + 4:
         kind, major, _, size = struct.unpack("!BBBH", exactly(5))
         if kind != _HANDSHAKE or major != 3 or not 0 < size <= MAX_HELLO:
-            raise NotTlsError("it does not speak TLS")
+            raise NotTlsError("not a TLS connection")
         message += exactly(size)
         if length is None and len(message) >= 4:
             if message[0] != _CLIENT_HELLO:
-                raise NotTlsError("it does not begin with a ClientHello")
+                raise NotTlsError("TLS connection without a ClientHello")
             length = int.from_bytes(message[1:4], "big")
             if length > MAX_HELLO:
                 raise NotTlsError("the first message is too long")

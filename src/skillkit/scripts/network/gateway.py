@@ -1,4 +1,4 @@
-"""The gateway of one run: accepts what the script opens inside, and passes it to granted hosts."""
+"""The gateway of one run: accepts the script's connections and relays them to granted hosts."""
 
 import contextlib
 import errno
@@ -59,10 +59,10 @@ class Gateway:
         rules += tuple(rule for rule in wanted if (rule.name, rule.port, rule.wildcard) not in named)
         own = {} if self._authority is None else self._authority.files
         self.files: Mapping[str, bytes] = {**_FILES, **own}
-        """What the sandbox has in place of this machine's settings of the network."""
+        """Files that replace this machine's network settings in the sandbox."""
         told = {} if self._authority is None else self._authority.environment
         self.environment = {**told, **{each.name: each.placeholder.decode() for each, _ in self._secrets}}
-        """What the script is told: what stands for each secret, and whom to trust."""
+        """Environment of the script: placeholders of secrets, and the certificate authority."""
         self._rules = rules
         self._log = AttemptLog()
         self._names = NameTable(rules, lambda name: self._log.refuse(name, None, NOT_GRANTED))
@@ -79,14 +79,14 @@ class Gateway:
 
     def attach(self, process: int) -> None:
         """Listen in the network namespace of `process` and serve what comes."""
-        # Also at the ports of the web that nobody was granted: what is refused there is worth saying.
+        # Also at web ports without a grant, so that refusals there are reported.
         self._ports = {rule.port for rule in self._rules} | {HTTP, HTTPS}
         self._sockets = make_sockets(process, sorted(self._ports))
         self._wake = os.pipe()
         self._start(self._serve)
 
     def close(self) -> tuple[Attempt, ...]:
-        """End every connection, also one that is being made, and return what was tried."""
+        """Close every connection, also pending ones, and return the attempts."""
         self._ended.set()
         with self._lock:
             self._closed = True
@@ -195,34 +195,29 @@ class Gateway:
                 inside.sendall(UNRECOGNISED_NAME)
                 self._log.refuse(asked or "(no name)", port, f"asked for in a connection to {name}")
                 return
-        try:
-            connected = self._connect(name, port, private=rule.private)
-        except RefusedAddressError:
-            raise
-        except OSError as error:
-            self._log.fail(name, port, f"cannot be reached: {_reason(error)}")
-            self._tell_failure(inside, (name, port), first, error, brokered=bool(secrets))
-            return
-        with self._held(connected) as outside:
-            for each in (inside, outside):
-                each.settimeout(None)
-                each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if secrets and self._authority is not None:
+        with contextlib.ExitStack() as held:
+            try:
+                connected = self._connect(name, port, private=rule.private)
+                outside = held.enter_context(self._held(connected))
+                for each in (inside, outside):
+                    each.settimeout(None)
+                    each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                verified = held.enter_context(open_client_end(outside, name)) if secrets else None
+            except RefusedAddressError:
+                raise
+            except OSError as error:
+                self._log.fail(name, port, f"cannot be reached: {_reason(error)}")
+                self._tell_failure(inside, (name, port), first, error, brokered=bool(secrets))
+                return
+            if verified is None or self._authority is None:
+                sent, received = relay(inside, outside, first, self._allowance)
+            else:
                 from skillkit.scripts.network.secret_broker import SecretBroker
 
-                try:
-                    encrypted = open_client_end(outside, name)
-                except OSError as error:
-                    self._log.fail(name, port, f"cannot be reached: {_reason(error)}")
-                    self._tell_failure(inside, (name, port), first, error, brokered=True)
-                    return
                 server = ServerEnd(inside, self._authority.context_for(name), first)
-                with encrypted as verified:
-                    broker = SecretBroker(server, verified, (name, port), secrets, self._allowance)
-                    broker.run(lambda reason: self._log.refuse(name, port, reason))
+                broker = SecretBroker(server, verified, (name, port), secrets, self._allowance)
+                broker.run(lambda reason: self._log.refuse(name, port, reason))
                 sent, received = broker.sent, broker.received
-            else:
-                sent, received = relay(inside, outside, first, self._allowance)
         self._log.allow(name, port, sent, received)
         if self._allowance.is_spent():
             self._log.refuse(name, port, "more data than a run may send or receive")
@@ -245,14 +240,14 @@ class Gateway:
     def _tell_failure(
         self, inside: socket.socket, host: tuple[str, int], first: bytes, error: OSError, *, brokered: bool
     ) -> None:
-        """Tell the script: as HTTP where that can be read, else by a reset of the connection."""
+        """Report the refusal to the script: by an HTTP response if possible, else by a connection reset."""
         name, port = host
         status = 504 if isinstance(error, TimeoutError) else 502
         with contextlib.suppress(OSError):
-            if (brokered and self._authority is not None) or port == HTTP:
+            authority = self._authority if brokered else None
+            if authority is not None or port == HTTP:
                 from skillkit.scripts.network.secret_broker import answer_once
 
-                authority = self._authority if brokered else None
                 end = inside if authority is None else ServerEnd(inside, authority.context_for(name), first)
                 answer_once(end, status, f"{name} cannot be reached: {_reason(error)}")
                 inside.shutdown(socket.SHUT_WR)
@@ -289,7 +284,7 @@ def _placeholder(name: str) -> bytes:
 
 
 def _reason(error: OSError) -> str:
-    """What went wrong; a resolver or a route that fails for every host means that there is no network."""
+    """Return the reason; a resolver or route that fails for every host means no network."""
     if isinstance(error, socket.gaierror) and error.errno == socket.EAI_AGAIN:
         return "no network: its name could not be resolved"
     if error.errno in (errno.ENETUNREACH, errno.ENETDOWN):
@@ -298,7 +293,7 @@ def _reason(error: OSError) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Observed:
+class _NetworkProbe:
     """The first packet of a connection, or a datagram."""
 
     address: str
@@ -306,8 +301,8 @@ class _Observed:
     datagram: bool
 
 
-def _read_packet(observer: socket.socket) -> _Observed | None:
-    """Return what the next packet was for, None for what is none; BlockingIOError when there is no more."""
+def _read_packet(observer: socket.socket) -> _NetworkProbe | None:
+    """Return the destination of the next packet, None if invalid; BlockingIOError if there is none."""
     packet, ancillary, _, _ = observer.recvmsg(_PACKET, socket.CMSG_SPACE(32))
     datagram = observer.proto == socket.IPPROTO_UDP
     try:
@@ -318,8 +313,8 @@ def _read_packet(observer: socket.socket) -> _Observed | None:
                 if (level, kind) == (socket.IPPROTO_IPV6, socket.IPV6_PKTINFO)
             )
             _, port = _PORTS.unpack_from(packet)
-            return _Observed(socket.inet_ntop(socket.AF_INET6, address), port, datagram)
+            return _NetworkProbe(socket.inet_ntop(socket.AF_INET6, address), port, datagram)
         _, port = _PORTS.unpack_from(packet, 4 * (packet[0] & 0xF))
-        return _Observed(socket.inet_ntop(socket.AF_INET, packet[16:20]), port, datagram)
+        return _NetworkProbe(socket.inet_ntop(socket.AF_INET, packet[16:20]), port, datagram)
     except (struct.error, IndexError, StopIteration, ValueError, OSError):
         return None

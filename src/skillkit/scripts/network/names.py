@@ -14,7 +14,7 @@ _SECONDS = 60
 
 
 class NameTable:
-    """Names that a script may reach, each with an address that stands for it inside the sandbox."""
+    """Names that a script may reach, each with its own address inside the sandbox."""
 
     def __init__(self, rules: tuple[HostRule, ...], refuse: Callable[[str], None]) -> None:
         self._rules = rules
@@ -29,7 +29,7 @@ class NameTable:
                 self._names["127.0.0.1"] = rule.name
 
     def address_of(self, name: str) -> str | None:
-        """Return the address that stands for `name`, None if nothing of it is granted."""
+        """Return the sandbox address of `name`; None if it is not granted."""
         if not any(rule.matches(name) for rule in self._rules):
             self._refuse(name)
             return None
@@ -43,12 +43,12 @@ class NameTable:
             return known
 
     def name_at(self, address: str) -> str | None:
-        """Return the name that `address` stands for."""
+        """Return the name of a sandbox address."""
         with self._lock:
             return self._names.get(address)
 
     def answer(self, question: bytes) -> bytes | None:
-        """Answer one DNS message; None for what is none."""
+        """Answer one DNS message; None for an invalid one."""
         try:
             identity, flags, count, *_ = _HEADER.unpack_from(question)
             if count != 1 or flags & 0x8000:
@@ -62,7 +62,7 @@ class NameTable:
         if address is None:
             header = _HEADER.pack(identity, _ANSWER | _RECURSION | _NO_SUCH_NAME, 1, 0, 0, 0)
             return header + asked
-        if kind != _A:  # it exists, and has no address of that kind
+        if kind != _A:  # the name exists without an address of that type
             return _HEADER.pack(identity, _ANSWER | _RECURSION, 1, 0, 0, 0) + asked
         numbers = bytes(map(int, address.split(".")))
         record = struct.pack("!HHHIH", 0xC00C, _A, _IN, _SECONDS, 4) + numbers

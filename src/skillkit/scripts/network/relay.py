@@ -18,7 +18,7 @@ class Allowance:
         self._left = {"sent": sent, "received": received}
 
     def spend(self, way: str, size: int) -> bool:
-        """Count `size` bytes; False once there are too many."""
+        """Count `size` bytes; False once the limit is exceeded."""
         with self._lock:
             self._left[way] -= size
             return self._left[way] >= 0

@@ -1,4 +1,4 @@
-"""A certificate authority that one run trusts, and that is gone with it."""
+"""A certificate authority for one run."""
 
 import datetime
 import os
@@ -6,8 +6,8 @@ import ssl
 from functools import lru_cache
 from threading import Lock
 
-from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.extras import pip_install
+from skillkit.scripts.exceptions import RefusedRunError
 
 _BUNDLES = (
     "/etc/ssl/certs/ca-certificates.crt",
@@ -27,10 +27,6 @@ _VARIABLES = (
 _ANCIENT, _SOON = datetime.timedelta(days=1), datetime.timedelta(days=2)
 
 
-class MissingLibraryError(SkillsUseError):
-    """What ends TLS is not installed."""
-
-
 class RunAuthority:
     """Signs for the hosts that a secret goes to; its key never leaves this process."""
 
@@ -40,7 +36,7 @@ class RunAuthority:
             from cryptography.hazmat.primitives.asymmetric import ec
         except ImportError as error:
             message = f"Secrets need the packages cryptography and h11: {pip_install('secrets')}"
-            raise MissingLibraryError(message) from error
+            raise RefusedRunError(message) from error
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._lock = Lock()
         self._contexts: dict[str, ssl.SSLContext] = {}
@@ -48,18 +44,18 @@ class RunAuthority:
 
     @property
     def files(self) -> dict[str, bytes]:
-        """What the sandbox has in place of this machine's authorities: those, and this one."""
+        """Bundle for the sandbox: this machine's authorities and this one."""
         own = self._pem(self._certificate)
         shown = {path: content + own for path in _BUNDLES if (content := _read(path))}
         return shown or {_FILE: own}
 
     @property
     def environment(self) -> dict[str, str]:
-        """How programs that bring their own authorities are told of these."""
+        """Environment variables for programs that bring their own authorities."""
         return dict.fromkeys(_VARIABLES, next(filter(_read, _BUNDLES), _FILE))
 
     def context_for(self, name: str) -> ssl.SSLContext:
-        """Return what a server called `name` shows to the script."""
+        """Return the TLS context of a server called `name`."""
         with self._lock:
             if name not in self._contexts:
                 self._contexts[name] = self._new_context(name)

@@ -1,4 +1,4 @@
-"""HTTP between a script and a host that gets a secret: the value is put in, and masked on its way back.
+"""HTTP proxy between a script and a host that gets a secret: inserts the value, masks it in responses.
 
 h11 is the only parser: each message is read as a whole head and written again, so that nothing that two
 readers could understand differently passes.
@@ -26,7 +26,7 @@ class RefusedUseError(OSError):
 
 
 class Mask:
-    """Replaces values by placeholders in what comes back, wherever the pieces are cut."""
+    """Replaces values by placeholders in a response, wherever its chunks are cut."""
 
     def __init__(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
         spelled = {
@@ -54,14 +54,14 @@ class Mask:
         return data
 
     def feed(self, data: bytes) -> bytes:
-        """Return what can be passed on already."""
+        """Return the masked data that can be passed on now."""
         data = self.whole(self._kept + data)
         end = max(0, len(data) - self._held)
         self._kept = data[end:]
         return data[:end]
 
     def rest(self) -> bytes:
-        """Return what was held back."""
+        """Return the data that was held back."""
         rest, self._kept = self._kept, b""
         return rest
 
@@ -85,11 +85,11 @@ class SecretBroker:
         self._script = h11.Connection(h11.SERVER, max_incomplete_event_size=_MAX_HEAD)
         self._server = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEAD)
         self._waiting = {True: bytearray(), False: bytearray()}
-        """What is to be sent, to the script (True) and to the host: head and body go out together."""
+        """Pending output, to the script (True) and to the host: head and body are sent together."""
         self.sent = self.received = 0
 
     def run(self, refuse: Callable[[str], None]) -> None:
-        """Serve until either side is done; `refuse` is told what was not allowed."""
+        """Serve until either side is done; `refuse` is called with the reason of a refusal."""
         try:
             while self._exchange():
                 self._script.start_next_cycle()
@@ -100,7 +100,7 @@ class SecretBroker:
         except h11.RemoteProtocolError as error:
             refuse(f"not plain HTTP/1.1: {error}")
         except h11.LocalProtocolError:
-            return  # one side wants no further request
+            return  # one side closes the connection
 
     def _exchange(self) -> bool:
         request = self._next(self._script, self._inside)
@@ -116,8 +116,8 @@ class SecretBroker:
         self._pass_answer(mask, is_head=request.method == b"HEAD")
         self._flush()
         unasked, is_closed = self._server.trailing_data
-        if unasked:  # to which request it would be an answer, nobody can know
-            raise h11.RemoteProtocolError("the server says more than it was asked")
+        if unasked:  # it belongs to no request
+            raise h11.RemoteProtocolError("the server sent data after the response")
         ends = (self._script.our_state, self._script.their_state, self._server.our_state)
         return not is_closed and all(state is h11.DONE for state in (*ends, self._server.their_state))
 
@@ -128,7 +128,7 @@ class SecretBroker:
         if not isinstance(answer, h11.Response):
             raise h11.RemoteProtocolError("the server ended the connection")
         if any(name == b"content-encoding" and value != b"identity" for name, value in answer.headers):
-            raise RefusedUseError("the answer is compressed, so the secret could not be masked in it")
+            raise RefusedUseError("the response is compressed, so the secret cannot be masked in it")
         headers = mask.headers(header for header in answer.headers if header[0] not in _FRAMING)
         size = next((int(value) for name, value in answer.headers if name == b"content-length"), None)
         bodiless = is_head or answer.status_code in (204, 304)
@@ -152,16 +152,16 @@ class SecretBroker:
             yield bytes(event.data)
 
     def _granted(self, method: bytes, target: bytes, asked: Headers) -> tuple[Headers, Mask]:
-        """The headers of a request as they go out, and what is to be masked in its answer."""
+        """Return the outgoing headers of a request, and the values to mask in its response."""
         hosts = [value for name, value in asked if name == b"host"]
         if len(hosts) != 1 or hosts[0] not in self._hosts:
-            raise RefusedUseError("another host is named inside of the connection")
+            raise RefusedUseError("another host is named in the request than in the connection")
         if not (target.startswith(b"/") or (method, target) == (b"OPTIONS", b"*")) or target[:2] == b"//":
-            raise RefusedUseError("the target of a request is a path, without the name of a host")
+            raise RefusedUseError("the request target must be a path, without a host")
         if method == b"CONNECT" or any(name == b"upgrade" for name, _ in asked):
-            raise RefusedUseError("other protocols than HTTP/1.1 do not go through where a secret is put in")
+            raise RefusedUseError("only HTTP/1.1 is supported for hosts with a secret")
         if {name for name, _ in asked}.issuperset(_FRAMING):
-            raise RefusedUseError("the end of the request is told in two ways")
+            raise RefusedUseError("request has both Content-Length and Transfer-Encoding")
         pairs = [(secret.value, secret.placeholder) for secret in self._secrets]
         headers = []
         for name, given in asked:
@@ -191,7 +191,7 @@ class SecretBroker:
 
     def _next(self, connection: h11.Connection, stream: ByteStream) -> object:
         while (event := connection.next_event()) is h11.NEED_DATA:
-            self._flush()  # the other side may wait for it before it goes on
+            self._flush()  # the other side may wait for it
             connection.receive_data(self._receive(stream))
         return event
 
@@ -200,14 +200,14 @@ class SecretBroker:
         if stream is self._outside:
             self.received += len(received)
             if not self._allowance.spend("received", len(received)):
-                raise RefusedUseError("more data than a run may receive")
+                raise RefusedUseError("the run exceeds its limit of received data")
         return received
 
     def _send(self, event: h11.Event) -> None:
         data = self._server.send(event) or b""
         self.sent += len(data)
         if not self._allowance.spend("sent", len(data)):
-            raise RefusedUseError("more data than a run may send")
+            raise RefusedUseError("the run exceeds its limit of sent data")
         self._put(data, to_script=False)
 
     def _reply(self, event: h11.Event) -> None:
@@ -227,7 +227,7 @@ class SecretBroker:
 
 
 def answer_once(inside: ByteStream, status: int, reason: str) -> None:
-    """Answer the first request with `status`; for a host that could not be reached."""
+    """Answer the first request with `status`, for an unreachable host."""
     script = h11.Connection(h11.SERVER, max_incomplete_event_size=_MAX_HEAD)
     try:
         while (event := script.next_event()) is h11.NEED_DATA:

@@ -1,4 +1,4 @@
-"""A secret of the user's that a run may use without ever seeing it."""
+"""Secrets that a run may use without seeing their values."""
 
 import base64
 import binascii
@@ -12,7 +12,7 @@ class Secret:
     """A value, the hosts it may go to, and the header it may go in."""
 
     name: str
-    """Of the variable in which the script finds what stands for it."""
+    """Name of the variable that holds the placeholder."""
     hosts: tuple[str, ...]
     header: str
     value: str = field(repr=False)
@@ -20,7 +20,7 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class BrokeredSecret:
-    """A value and what the script has in its place."""
+    """A value and its placeholder."""
 
     name: str
     header: str

@@ -1,4 +1,4 @@
-"""What a sandbox is asked to hold, what it answers, and what every backend has in common."""
+"""Interface of sandbox backends, and what they share."""
 
 import contextlib
 import errno
@@ -16,10 +16,11 @@ from typing import Protocol
 from skillkit.core.disk import remove_tree, unreachable
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Limits
+from skillkit.scripts.exceptions import DependencyError
 from skillkit.scripts.sandbox.supervisor import descendants
 
 SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-# Every file here is a mount more for each run, so only what programs fail without.
+# Every file here costs a mount per run, so only files that programs fail without.
 SYSTEM_FILES = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime")
 NETWORK_FILES = (
     "/etc/ca-certificates",
@@ -43,13 +44,9 @@ class SandboxError(SkillsUseError):
     """The sandbox could not be set up; the script has not run."""
 
 
-class OutOfReachError(SkillsUseError):
-    """A file that the script needs cannot be read by the user it is to run as."""
-
-
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """What of this machine the script sees, and where; a backend without mounts shows it in place."""
+    """A path of this machine that the script sees, and where; a backend without mounts shows it in place."""
 
     source: Path
     target: Path
@@ -60,10 +57,10 @@ class Mount:
 
 
 class NetworkGateway(Protocol):
-    """Whoever serves a sandbox that may reach some hosts by name."""
+    """Serves a sandbox that may reach some hosts by name."""
 
     files: Mapping[str, bytes]
-    """What the script finds in place of this machine's settings of the network."""
+    """Files that replace this machine's network settings for the script."""
 
     def attach(self, process: int) -> None:
         """Serve the network namespace of `process`, which has not started the script yet."""
@@ -72,7 +69,7 @@ class NetworkGateway(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """A command and everything it may touch; what is not named here does not exist for it."""
+    """A command and everything it may access; anything else does not exist for it."""
 
     command: tuple[str, ...]
     folder: Path
@@ -82,7 +79,7 @@ class Confinement:
     read_only: tuple[Mount, ...] = ()
     writable: tuple[Mount, ...] = ()
     hidden: tuple[Path, ...] = ()
-    """What is not shown of the folders in `read_only`; only backends with mounts can hide anything."""
+    """Paths hidden in the folders of `read_only`; only backends with mounts can hide anything."""
     output: Path | None = None
     """The output folder as the script sees it; a backend with mounts makes it, for others it exists."""
     network: bool = False
@@ -91,14 +88,14 @@ class Confinement:
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """What the process that makes the mounts has to inherit."""
+        """Descriptors for the process that makes the mounts."""
         mounts = (*self.read_only, *self.writable)
         return tuple(mount.descriptor for mount in mounts if mount.descriptor is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a running tree holds at this moment; None where the kernel itself enforces the limit."""
+    """Current usage of a running tree; None where the kernel itself enforces the limit."""
 
     memory: int | None = None
     disk: int | None = None
@@ -118,7 +115,7 @@ class Running(Protocol):
         ...
 
     def kill(self) -> None:
-        """End the whole tree now; may be called at any time and more than once."""
+        """Kill the whole tree now; may be called at any time and more than once."""
         ...
 
     def usage(self) -> Usage: ...
@@ -129,22 +126,22 @@ class Running(Protocol):
 
 
 class Backend(Protocol):
-    """A way to hold a script."""
+    """A sandbox backend."""
 
     name: str
     confines: bool
     """Whether grants are enforced; a backend that does not confine runs only what the user allowed."""
     mounts: bool
-    """Whether it shows the script what only our own user can reach."""
+    """Whether it can show the script files that only our own user can read."""
     names_hosts: bool
     """Whether it can keep a script to the hosts of a gateway."""
 
     def missing(self) -> str | None:
-        """Why this backend cannot work here, as far as can be told without trying it."""
+        """Return why this backend cannot work here, as far as is known without trying it."""
         ...
 
     def identity(self) -> str:
-        """What a self-test's verdict depends on besides the kernel, such as a program's version."""
+        """Return what a self-test's verdict depends on besides the kernel, such as a program's version."""
         ...
 
     def work_folder(self) -> str:
@@ -175,7 +172,7 @@ def hand_over(work: str, confinement: Confinement) -> int | None:
     for path in (*sources, Path(confinement.command[0])):
         if (blocked := unreachable(path)) is not None:
             os.rmdir(work)
-            raise OutOfReachError(
+            raise DependencyError(
                 f"{path} cannot be read by another user than root because of {blocked}; "
                 "install bubblewrap, keep it where others may read, or do not run as root"
             )
@@ -224,7 +221,7 @@ def register_pipe(
 
 
 def written_folders(work: str, confinement: Confinement) -> tuple[str, ...]:
-    """What a script writes outside the paths that were granted."""
+    """Writable paths outside the granted ones."""
     return (work,) if confinement.output is None else (work, os.fspath(confinement.output))
 
 
@@ -266,33 +263,23 @@ def tree_memory(root: int) -> int:
     return total
 
 
+@dataclass(slots=True)
 class GroupRunning:
     """A process group, for systems where nothing stronger is at hand."""
 
-    def __init__(
-        self, process: subprocess.Popen[bytes], stdout: int, stderr: int, folders: tuple[str, ...]
-    ) -> None:
-        self.process = process
-        self.stdout = stdout
-        self.stderr = stderr
-        self.folders = folders
-        self.ended: int | None = None
+    process: subprocess.Popen[bytes]
+    stdout: int
+    stderr: int
+    folders: tuple[str, ...]
+    """Return writable paths: the work folder, then the output folder if there is one."""
+    ended: int | None = None
 
     @classmethod
     def start(cls, command: list[str], confinement: Confinement, work: str) -> "GroupRunning":
         """Start `command` for a script, as another user if this is root."""
         user = hand_over(work, confinement)
-        try:
-            return cls.spawn(command, confinement, work=work, user=user)
-        except SandboxError:
-            _discard(work)
-            raise
-
-    @classmethod
-    def spawn(
-        cls, command: list[str], confinement: Confinement, *, work: str = "", user: int | None = None
-    ) -> "GroupRunning":
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+            ours.callback(_discard, work)
             stdout, stdout_end = register_pipe(ours, theirs, pipe_pair(user))
             stderr, stderr_end = register_pipe(ours, theirs, pipe_pair(user))
             try:
@@ -311,7 +298,7 @@ class GroupRunning:
             except OSError as error:
                 raise SandboxError(f"Cannot start {command[0]}: {error.strerror}") from error
             ours.pop_all()
-        return cls(process, stdout, stderr, written_folders(work, confinement) if work else ())
+        return cls(process, stdout, stderr, written_folders(work, confinement))
 
     def poll(self) -> bool:
         return self.process.poll() is not None
@@ -327,8 +314,7 @@ class GroupRunning:
     def finish(self) -> int:
         self.kill()
         code = self.process.wait()
-        for folder in self.folders[:1]:
-            _discard(folder)
+        _discard(self.folders[0])
         return code if code >= 0 else 128 - code
 
 

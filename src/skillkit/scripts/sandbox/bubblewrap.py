@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -72,7 +73,7 @@ class Bubblewrap:
         if os.geteuid() == 0 and _program("setpriv") is None:
             return "root needs the program setpriv to leave root (package util-linux)"
         if not seccomp.supported():
-            return "there is no seccomp filter for this kind of machine"
+            return "no seccomp filter is available for this architecture"
         return None
 
     def identity(self) -> str:
@@ -90,11 +91,12 @@ class Bubblewrap:
     def start(self, confinement: Confinement, work: str) -> "BubblewrapRunning":
         program = _program("bwrap")
         if program is None:
-            raise SandboxError("The program bwrap has gone")
+            raise SandboxError("The program bwrap is no longer installed")
         user = another_user()
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             status, status_end = register_pipe(ours, theirs, os.pipe())
-            gate, gate_end = register_pipe(ours, theirs, _reversed(os.pipe()))
+            gate_end, gate = os.pipe()
+            register_pipe(ours, theirs, (gate, gate_end))
             stdout, stdout_end = register_pipe(ours, theirs, pipe_pair(user))
             stderr, stderr_end = register_pipe(ours, theirs, pipe_pair(user))
             gateway = confinement.gateway
@@ -144,24 +146,20 @@ class Bubblewrap:
         return running
 
 
-def _reversed(ends: tuple[int, int]) -> tuple[int, int]:
-    return ends[1], ends[0]
-
-
+@dataclass(slots=True)
 class BubblewrapRunning:
     """A pid namespace: when its first process is gone, so is everything in it."""
 
-    def __init__(self, process: subprocess.Popen[bytes], stdout: int, stderr: int, status: int) -> None:
-        self.process = process
-        self.stdout = stdout
-        self.stderr = stderr
-        self.status = status
-        self.ended: int | None = None
-        self.first: int | None = None
-        """The process that is number 1 inside."""
-        self.killed = False
-        self.output: int | None = None
-        """The output folder; its files last as long as this descriptor."""
+    process: subprocess.Popen[bytes]
+    stdout: int
+    stderr: int
+    status: int
+    ended: int | None = None
+    first: int | None = None
+    """The process that is number 1 inside."""
+    killed: bool = False
+    output: int | None = None
+    """The output folder; its files last as long as this descriptor."""
 
     def open_gate(self, gate: int, confinement: Confinement) -> None:
         """Let the command start once its first process is known and limited.

@@ -1,4 +1,4 @@
-"""Landlock and seccomp for machines without user namespaces: no mounts, the kernel says no instead."""
+"""Landlock and seccomp for machines without user namespaces: the kernel denies access, without mounts."""
 
 import ctypes
 import os
@@ -16,7 +16,7 @@ from skillkit.scripts.sandbox.backend import (
     Mount,
     hand_over,
 )
-from skillkit.scripts.sandbox.supervised import Order, SupervisedRunning, WithoutMounts
+from skillkit.scripts.sandbox.supervised import SupervisedRunning, WithoutMounts
 
 _NEEDED = 6
 """The first version that keeps signals and abstract sockets inside (Linux 6.12)."""
@@ -27,7 +27,7 @@ _STARTING_FILES = (
     "/proc/stat",
     "/sys/devices/system/cpu",
 )
-"""What Node.js and others cannot start without: here a file is forbidden where elsewhere it is absent."""
+"""Files Node.js and others need to start: here a file is forbidden that elsewhere is absent."""
 _ITSELF = "/proc/self"
 """Opened by the script's own process just before it becomes the script, so it is that one's."""
 _CREATE_RULESET, _ASK_VERSION = 444, 1
@@ -42,7 +42,7 @@ class Landlock(WithoutMounts):
         if sys.platform != "linux":
             return "it needs Linux"
         if not seccomp.supported():
-            return "there is no seccomp filter for this kind of machine"
+            return "no seccomp filter is available for this architecture"
         version = _version()
         if version < _NEEDED:
             known = f"version {version}" if version > 0 else "none"
@@ -56,23 +56,19 @@ class Landlock(WithoutMounts):
         user = hand_over(work, confinement)
         network = NETWORK_FILES if confinement.network else ()
         system = (*SYSTEM_FOLDERS, *SYSTEM_FILES, *_STARTING_FILES, *network)
-        return SupervisedRunning.start(
-            confinement,
-            work,
-            Order(
-                user=user,
-                landlock=True,
-                filter=seccomp.build_filter(
-                    network=confinement.network,
-                    own_namespaces=False,
-                    own_user=user is not None,
-                    machine=platform.machine(),
-                ),
-                read_only=(*map(os.path.realpath, system), _ITSELF, *_sources(confinement.read_only)),
-                devices=DEVICES,
-                writable=(work, *_sources(confinement.writable)),
-            ),
+        calls = seccomp.build_filter(
+            network=confinement.network,
+            own_namespaces=False,
+            own_user=user is not None,
+            machine=platform.machine(),
         )
+        rules = {
+            "filter": calls.hex(),
+            "read_only": (*map(os.path.realpath, system), _ITSELF, *_sources(confinement.read_only)),
+            "devices": DEVICES,
+            "writable": (work, *_sources(confinement.writable)),
+        }
+        return SupervisedRunning.start(confinement, work, user=user, landlock=rules)
 
 
 def _sources(mounts: tuple[Mount, ...]) -> list[str]:

@@ -29,7 +29,7 @@ _X32 = 0x40000000
 
 
 def _argument(position: int) -> int:
-    """Where the low half of an argument stands; both supported machines are little-endian."""
+    """Offset of the low half of an argument; both supported machines are little-endian."""
     return 16 + 8 * position
 
 
@@ -148,7 +148,7 @@ _ITSELF_ONLY = {
     "sched_setparam": (0,),
     "sched_setattr": (0,),
 }
-# Programs fall back to older calls when they are told that these do not exist. Memory files are
+# Programs fall back to older calls when these fail with ENOSYS. Memory files are
 # among them because no limit counts what is written into one.
 _NOT_IMPLEMENTED = frozenset(
     {"clone3", "io_uring_setup", "io_uring_enter", "io_uring_register", "memfd_create"}
@@ -170,8 +170,8 @@ _REASONS = {
 }
 
 
-def supported(machine: str = platform.machine()) -> bool:
-    return machine in _ARCHITECTURES
+def supported() -> bool:
+    return platform.machine() in _ARCHITECTURES
 
 
 @lru_cache(maxsize=8)

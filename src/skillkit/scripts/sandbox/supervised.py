@@ -7,10 +7,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillkit.core.codec import encode
 from skillkit.scripts.sandbox import supervisor
 from skillkit.scripts.sandbox.backend import (
     Confinement,
@@ -34,7 +34,7 @@ def new_work_folder() -> str:
 
 
 class WithoutMounts:
-    """What backends have in common that show a script the machine's own folders."""
+    """Base of backends that show a script the machine's own folders."""
 
     confines = True
     mounts = False
@@ -44,54 +44,53 @@ class WithoutMounts:
         return new_work_folder()
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What the supervisor is to enforce; nothing of it means plain execution."""
-
-    user: int | None = None
-    landlock: bool = False
-    filter: bytes = b""
-    read_only: tuple[str, ...] = ()
-    devices: tuple[str, ...] = ()
-    writable: tuple[str, ...] = ()
-    limit_processes: bool = True
-
-
+@dataclass(slots=True)
 class SupervisedRunning:
     """The supervisor ends only after everything beneath it has ended."""
 
-    def __init__(
-        self,
-        process: subprocess.Popen[bytes],
-        stdout: int,
-        stderr: int,
-        control: int,
-        status: int,
-        *,
-        folders: tuple[str, ...],
-        ended: int | None = None,
-    ) -> None:
-        self.process = process
-        self.stdout = stdout
-        self.stderr = stderr
-        self.control = control
-        self.status = status
-        self.folders = folders
-        """What the script may write: its work folder, then its output folder if it has one."""
-        self.ended = ended
+    process: subprocess.Popen[bytes]
+    stdout: int
+    stderr: int
+    control: int
+    status: int
+    folders: tuple[str, ...]
+    """Return writable paths: the work folder, then the output folder if there is one."""
+    ended: int | None
 
     @classmethod
-    def start(cls, confinement: Confinement, work: str, order: Order) -> "SupervisedRunning":
+    def start(
+        cls,
+        confinement: Confinement,
+        work: str,
+        *,
+        user: int | None,
+        limit_processes: bool = True,
+        landlock: Mapping[str, object] | None = None,
+    ) -> "SupervisedRunning":
+        """Start the command as `user`, held by the rules of `landlock`; without them nothing confines it."""
         try:
             with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
                 control_end, control = os.pipe()
                 register_pipe(ours, theirs, (control, control_end))
                 status, status_end = register_pipe(ours, theirs, os.pipe())
-                stdout, stdout_end = register_pipe(ours, theirs, pipe_pair(order.user))
-                stderr, stderr_end = register_pipe(ours, theirs, pipe_pair(order.user))
+                stdout, stdout_end = register_pipe(ours, theirs, pipe_pair(user))
+                stderr, stderr_end = register_pipe(ours, theirs, pipe_pair(user))
                 file = theirs.enter_context(tempfile.TemporaryFile())
-                written = _written(confinement, work, order, control_end, status_end)
-                file.write(json.dumps(written).encode())
+                order = {
+                    "command": list(confinement.command),
+                    "environment": dict(confinement.environment),
+                    "folder": os.fspath(confinement.folder),
+                    "work": work,
+                    "output": os.fspath(confinement.output) if confinement.output is not None else "",
+                    "network": confinement.network,
+                    "limits": _limits(confinement, user, limit_processes=limit_processes),
+                    "user": user,
+                    "landlock": landlock,
+                    "inherited": [control_end, status_end, *confinement.descriptors],
+                    "control": control_end,
+                    "status": status_end,
+                }
+                file.write(json.dumps(order).encode())
                 file.seek(0)
                 process = subprocess.Popen(
                     [sys.executable, "-I", "-S", supervisor.__file__, str(file.fileno())],
@@ -109,7 +108,7 @@ class SupervisedRunning:
             supervisor.remove_tree(work)
             raise SandboxError(f"Cannot start the supervisor: {error.strerror}") from error
         folders = written_folders(work, confinement)
-        return cls(process, stdout, stderr, control, status, folders=folders, ended=ended)
+        return cls(process, stdout, stderr, control, status, folders, ended)
 
     def poll(self) -> bool:
         return self.process.poll() is not None
@@ -145,31 +144,16 @@ class SupervisedRunning:
         return int(lines["exit"])
 
 
-def _written(
-    confinement: Confinement, work: str, order: Order, control: int, status: int
-) -> dict[str, object]:
+def _limits(confinement: Confinement, user: int | None, *, limit_processes: bool) -> dict[str, int]:
+    """Return the kernel's limits by the names of their constants."""
     import resource
 
     names = {getattr(resource, name): name for name in dir(resource) if name.startswith("RLIMIT_")}
     limits = {names[key]: value for key, value in resource_limits(confinement.limits).items()}
-    if order.limit_processes:
-        limits["RLIMIT_NPROC"] = confinement.limits.processes + (
-            0 if order.user is not None else _tasks_of_this_user()
-        )
-    return {
-        "command": list(confinement.command),
-        "environment": dict(confinement.environment),
-        "folder": os.fspath(confinement.folder),
-        "work": work,
-        "output": os.fspath(confinement.output) if confinement.output is not None else "",
-        "network": confinement.network,
-        "limits": limits,
-        **encode(order, {"filter", "limit_processes"}),
-        "filter": order.filter.hex(),
-        "inherited": [control, status, *confinement.descriptors],
-        "control": control,
-        "status": status,
-    }
+    if limit_processes:
+        others = 0 if user is not None else _tasks_of_this_user()
+        limits["RLIMIT_NPROC"] = confinement.limits.processes + others
+    return limits
 
 
 def _tasks_of_this_user() -> int:

@@ -173,8 +173,8 @@ def _become_the_script(order: dict[str, Any], library: ctypes.CDLL, supervisor: 
     _prctl(library, _PR_SET_NO_NEW_PRIVS, 1)
     if ruleset is not None:
         _checked(library.syscall(_LANDLOCK_RESTRICT_SELF, ruleset, 0), "landlock_restrict_self")
-    if order["filter"]:
-        _install_filter(library, bytes.fromhex(order["filter"]))
+    if order["landlock"]:
+        _install_filter(library, bytes.fromhex(order["landlock"]["filter"]))
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     os.execve(order["command"][0], order["command"], order["environment"])
 
@@ -189,9 +189,9 @@ def _ruleset(order: dict[str, Any], library: ctypes.CDLL) -> int:
     ruleset = library.syscall(_LANDLOCK_CREATE_RULESET, rights, len(rights), 0)
     _checked(ruleset, "landlock_create_ruleset")
     for paths, access in (
-        (order["read_only"], _READ),
-        (order["devices"], _DEVICE),
-        (order["writable"], _EVERYTHING),
+        (order["landlock"]["read_only"], _READ),
+        (order["landlock"]["devices"], _DEVICE),
+        (order["landlock"]["writable"], _EVERYTHING),
     ):
         for path in paths:
             try:

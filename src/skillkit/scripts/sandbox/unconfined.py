@@ -3,7 +3,7 @@
 import sys
 
 from skillkit.scripts.sandbox.backend import Confinement, GroupRunning, Running, hand_over
-from skillkit.scripts.sandbox.supervised import Order, SupervisedRunning, WithoutMounts
+from skillkit.scripts.sandbox.supervised import SupervisedRunning, WithoutMounts
 
 
 class Unconfined(WithoutMounts):
@@ -22,5 +22,4 @@ class Unconfined(WithoutMounts):
         if sys.platform != "linux":
             return GroupRunning.start(list(confinement.command), confinement, work)
         user = hand_over(work, confinement)
-        order = Order(user=user, limit_processes=user is not None)
-        return SupervisedRunning.start(confinement, work, order)
+        return SupervisedRunning.start(confinement, work, user=user, limit_processes=user is not None)

@@ -18,7 +18,7 @@ from skillkit.core.grants import Limits
 from skillkit.fleet.cluster import FleetError
 from skillkit.fleet.operations import drain_machine
 from skillkit.fleet.packing import pack_request, pack_tree
-from skillkit.fleet.sealing import FleetKeys, Label, add_key, binding
+from skillkit.fleet.sealing import FleetKeys, Label, add_key
 from skillkit.scripts import LocalRunner, Outcome
 from skillkit.scripts.inputs import InputFile
 from skillkit.scripts.workspace import SandboxedWorkspace
@@ -100,30 +100,6 @@ def test_other_bytes_than_the_digest_are_never_run(fleet):
     assert fleet.starts(request) == 0
 
 
-def test_output_is_told_while_the_script_runs(fleet):
-    gate = fleet.marks / "gate"
-    request = fleet.request(
-        f"""
-        import os, time
-        print("first", flush=True)
-        while not os.path.exists({str(gate)!r}):
-            time.sleep(0.02)
-        print("second")
-        """
-    )
-    lines = []
-
-    def follow(of, line):
-        assert of.skill == request.skill
-        lines.append(line)
-        gate.touch()
-
-    result = fleet.runner(follow=follow).run(request)
-    gate.unlink()
-    assert result.stdout.data == b"first\nsecond\n"
-    assert lines == ["first", "second"]
-
-
 async def test_cancelling_kills_the_script_wherever_it_is(fleet):
     request = fleet.request("import time; time.sleep(600)")
     task = asyncio.ensure_future(fleet.runner().arun(request))
@@ -162,26 +138,25 @@ def test_a_skill_can_be_brought_to_every_machine_before_it_is_asked_for(fleet, m
     assert {result.stdout.data for result in results} == {b"prepared\n"}
 
 
-def test_a_replayed_an_altered_and_a_foreign_ticket_are_refused(fleet, machines, tmp_path):
+def test_a_replayed_an_altered_and_a_foreign_request_are_refused(fleet, machines, tmp_path):
     keys = FleetKeys.read(fleet.keys)
     request = fleet.request()
     name, other = machines.values()
-    sealed = keys.seal(Label("run", "tenant", request.digest), pack_request(request))
-    label = Label("run", "tenant", request.digest, "ticket", name, binding(sealed))
-    ticket, worker = keys.seal(label), fleet.workers[name]
+    label, content = Label("run", "tenant", request.digest, worker=name), pack_request(request)
+    sealed, worker = keys.seal(label, content), fleet.workers[name]
     fleet.ray.get(worker.add_tree.remote(request.digest, pack_tree(request.base_dir)))
-    assert fleet.ray.get(worker.run.remote(ticket, sealed))[0] == "result"
+    assert fleet.ray.get(worker.run.remote(sealed))[0] == "result"
     started = fleet.starts(request)
     add_key(tmp_path / "foreign")
-    foreign = FleetKeys.read(tmp_path / "foreign").seal(label)
-    altered = keys.seal(label).replace(b'"tenant"', b'"others"')
+    foreign = FleetKeys.read(tmp_path / "foreign").seal(label, content)
+    altered = keys.seal(label, content).replace(b'"tenant"', b'"others"')
     for wrong, target in (
-        (ticket, worker),
-        (ticket, fleet.workers[other]),
+        (sealed, worker),
+        (sealed, fleet.workers[other]),
         (foreign, worker),
         (altered, worker),
     ):
-        assert fleet.ray.get(target.run.remote(wrong, sealed))[0] == "unfit"
+        assert fleet.ray.get(target.run.remote(wrong))[0] == "unfit"
     assert fleet.starts(request) == started == 1
 
 

@@ -12,7 +12,7 @@ def feature_table() -> str:
     frameworks = list(dict.fromkeys(driver.title for driver in DRIVERS))
     notes: dict[str, int] = {}
     lines = [
-        f"| | {' | '.join(frameworks)} |",
+        f"| feature | {' | '.join(frameworks)} |",
         f"|---|{'---|' * len(frameworks)}",
     ]
     for scenario in SCENARIOS:

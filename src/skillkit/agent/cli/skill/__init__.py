@@ -21,6 +21,7 @@ class SkillCommands(FamilyGroup):
         f"{__name__}.packages": ("packages",),
         f"{__name__}.usage": ("usage",),
         f"{__name__}.authoring": ("create", "validate"),
+        f"{__name__}.schema": ("schema",),
         f"{__name__}.publishing": ("publish",),
     }
 

@@ -7,17 +7,18 @@ from typing import Annotated
 
 import typer
 
-from skillkit.agent.authoring.copying import copy_skill
+from skillkit.agent.authoring.copying import copy_python_skill, copy_skill
 from skillkit.agent.authoring.templates import create_skill, template_text
 from skillkit.agent.cli import outcome, output
-from skillkit.agent.cli.families import commands
-from skillkit.agent.cli.options import Json, examples
+from skillkit.agent.cli.families import Family, Result
+from skillkit.agent.cli.options import Format, ReportFormat, examples
 from skillkit.agent.cli.overview import find_skill
 from skillkit.core.text import escape_hidden
 from skillkit.evaluation.clients import CLIENTS, treatments
-from skillkit.evaluation.validation import Validation, validate_paths
+from skillkit.evaluation.rendering import rendered
+from skillkit.evaluation.validation import Validation, as_report, validate_paths
 
-app = commands()
+app = Family()
 
 
 class Template(str, Enum):
@@ -35,6 +36,7 @@ class Template(str, Enum):
         "agent skill create csv-report --template scripts",
         "agent skill create mailer --template hybrid --into .agents/skills",
         "agent skill create weather --from kalshi-markets",
+        "agent skill create shop-orders --from-python shop.py",
     ),
 )
 def create(
@@ -47,38 +49,42 @@ def create(
         str | None,
         typer.Option(
             "--from",
-            help="Copy a bundled skill, or the skill in a folder, instead of a template.",
+            help="Copy a bundled skill, or one in a folder, instead of a template.",
         ),
     ] = None,
+    python: Annotated[
+        Path | None,
+        typer.Option("--from-python", metavar="FILE", help="Create the skill that a Python file defines."),
+    ] = None,
     description: Annotated[str | None, typer.Option(help="What the skill does and when to use it.")] = None,
-    into: Annotated[Path, typer.Option(help="The folder that gets the skill's folder.")] = Path("skills"),
-    json: Json = False,
-) -> None:
+    into: Annotated[Path, typer.Option(help="Parent folder of the new skill.")] = Path("skills"),
+) -> Result:
     """Start a new skill that is valid from the first minute."""
-    if original is not None:
+    if python is not None:
+        folder, files = copy_python_skill(python, name, into, description=description)
+    elif original is not None:
         folder, files = copy_skill(original, name, into, description=description)
     else:
         folder, files = create_skill(name, into, template=template.value, description=description)
-    if json:
-        output.print_json({"path": str(folder), "files": files})
-        return
-    for file in files:
-        output.say(f"  {escape_hidden(str(folder / file))}", whole=True)
-    output.say(
-        f"Created {name}. Check it with: agent skill validate {escape_hidden(str(folder))}",
-        "green",
-        whole=True,
-    )
+    place = escape_hidden(str(folder))
+
+    def show() -> None:
+        for file in files:
+            output.say(f"  {escape_hidden(str(folder / file))}", whole=True)
+        output.say(f"Created {name}. Check it with: agent skill validate {place}", "green", whole=True)
+
+    return Result({"path": str(folder), "files": files}, show)
 
 
 @app.command(
     "validate",
-    short_help="Check skills by the specification, and what clients make of them.",
+    short_help="Check skills against the specification and clients.",
     epilog=examples(
         "agent skill validate ./skills/pdf",
         "agent skill validate skills examples/skills/*/SKILL.md",
         "agent skill validate ./skills/pdf --for codex",
         "agent skill validate . --json",
+        "agent skill validate skills --format sarif > skills.sarif",
     ),
 )
 def validate(
@@ -94,18 +100,19 @@ def validate(
         typer.Option(
             "--for",
             metavar="CLIENT",
-            help="What becomes of each field there: claude-code, codex, claude.ai, spec or all.",
+            help="Show how a client treats each field: claude-code, codex, claude.ai, spec or all.",
         ),
     ] = None,
-    json: Json = False,
-) -> None:
+    *,
+    form: Format = ReportFormat.TEXT,
+) -> Result:
     """Check skills against the specification and tell what well-known clients make of them.
 
     Exit code 1 when a file has errors; with --for, when that client refuses it or nobody could load it.
     Fields that skillkit adds to the specification are warnings.
     """
     if client not in (None, "all", *CLIENTS):
-        raise typer.BadParameter(f"'{client}' is none of {', '.join(CLIENTS)}, all", param_hint="--for")
+        raise typer.BadParameter(f"'{client}' is not one of {', '.join(CLIENTS)}, all", param_hint="--for")
     clients = list(CLIENTS) if client == "all" else [client] if client else []
     results = [
         replace(result, warnings=(*result.warnings, *template_text(result.path)))
@@ -117,9 +124,10 @@ def validate(
         else result.errors
         for result in results
     ]
-    if json:
-        output.print_json({"files": [result.to_data() for result in results]})
-    else:
+    if not results:
+        output.complain("No SKILL.md found.")
+
+    def show() -> None:
         for result in results:
             if len(results) > 1:
                 output.say(escape_hidden(str(result.path.parent)), "bold", whole=True)
@@ -130,10 +138,16 @@ def validate(
         if clients:
             summed = f"{sum(map(bool, refused))} refused"
         output.say(f"{len(results)} checked: {summed}", "red" if any(refused) else "green")
-    if not results:
-        output.complain("No SKILL.md found there.")
-        raise typer.Exit(outcome.ERROR)
-    raise typer.Exit(outcome.ERROR if any(refused) else outcome.OK)
+
+    failed = any(refused) or not results
+    data = {"files": [result.to_data() for result in results]}
+    code = outcome.ERROR if failed else outcome.OK
+    if form is ReportFormat.TEXT:
+        return Result(data, show, code)
+    if form is ReportFormat.JSON:
+        return Result(data, lambda: output.print_json(data), code)
+    text = rendered(as_report(results), form.value, Path.cwd())
+    return Result(data, lambda: typer.echo(text, nl=False), code)
 
 
 def _path(target: str) -> Path:

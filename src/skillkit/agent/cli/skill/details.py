@@ -1,27 +1,28 @@
 """Looking at one skill: info."""
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.families import commands
-from skillkit.agent.cli.options import Folders, Json, examples
+from skillkit.agent.cli.families import Family, Result
+from skillkit.agent.cli.options import Folders, examples
 from skillkit.agent.cli.overview import find_skill, show_problems
 from skillkit.agent.cli.skill_names import SkillName
 from skillkit.core.text import escape_hidden
 from skillkit.install.views import SkillDetails, details_view
 
-app = commands()
+app = Family()
 
 
 @app.command(
     "info",
-    short_help="Show where a skill is from, what it can do, and its trust.",
+    short_help="Show a skill's origin, capabilities and trust.",
     epilog=examples("agent skill info pdf", "agent skill info ./skills/pdf", "agent skill info pdf --json"),
 )
-def info(name: SkillName, folders: Folders = None, json: Json = False) -> None:
+def info(name: SkillName, folders: Folders = None) -> Result:
     """Show everything about one skill: where it is from, what it can do, whether it is trusted."""
     details = SkillDetails.of(*find_skill(name, folders, recovered=True))
-    if json:
-        output.print_json(details_view(details))
-        return
+    return Result(details_view(details), lambda: _show(details))
+
+
+def _show(details: SkillDetails) -> None:
     output.facts([*_facts_of_skill(details), *_facts_of_origin(details), *_facts_of_files(details)])
     show_problems(details.status.skill.diagnostics)
     if details.status.refusal is not None:

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.families import commands
-from skillkit.agent.cli.options import Folders, Json, MatchingMode, examples
+from skillkit.agent.cli.families import Family, Result
+from skillkit.agent.cli.options import Folders, MatchingMode, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.core.models import SourceType
 from skillkit.core.text import escape_hidden
@@ -14,7 +14,7 @@ from skillkit.install.enabled import EnabledSkills
 from skillkit.install.views import match_view
 from skillkit.matching import SkillMatcher
 
-app = commands()
+app = Family()
 
 WORTH_SHOWING = 0.02
 """Below it a search result is noise; the threshold for matching is far above."""
@@ -26,39 +26,29 @@ WORTH_SHOWING = 0.02
     epilog=examples('agent skill search "pdf forms"', "agent skill search deploy --limit 20 --json"),
 )
 def search(
-    words: Annotated[list[str], typer.Argument(help="What to look for.")],
+    words: Annotated[list[str], typer.Argument(help="Search terms.")],
     folders: Folders = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many to show.")] = 10,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Maximum number of results.")] = 10,
     mode: MatchingMode = None,
-    json: Json = False,
-) -> None:
+) -> Result:
     """Rank the skills that are found by how well they fit some words."""
     query = " ".join(words)
     enabled = enabled_skills(folders or ())
     matcher = matcher_of(enabled, mode)
     ranked = [found for found in matcher.rank(query, limit) if found.score >= WORTH_SHOWING]
-    if json:
-        output.print_json(
-            {
-                "query": query,
-                "mode": matcher.mode.value,
-                "signals": list(matcher.signals),
-                "results": [match_view(found, enabled) for found in ranked],
-            }
-        )
-        return
-    if not ranked:
-        output.remark(f"Nothing found for {escape_hidden(query)!r}. All skills: agent skill list")
-        return
+    data = {
+        "query": query,
+        "mode": matcher.mode.value,
+        "signals": list(matcher.signals),
+        "results": [match_view(found, enabled) for found in ranked],
+    }
     rows = [
-        (
-            found.skill.name,
-            f"{found.score:.2f}",
-            output.summary(found.skill.description, 160),
-        )
+        (found.skill.name, f"{found.score:.2f}", output.summary(found.skill.description, 160))
         for found in ranked
     ]
-    output.table(("Skill", "Score", "Description"), rows, flexible="Description")
+    columns = ("Skill", "Score", "Description")
+    otherwise = f"Nothing found for {escape_hidden(query)!r}. All skills: agent skill list"
+    return Result(data, lambda: output.listing(columns, rows, flexible="Description", otherwise=otherwise))
 
 
 @app.command(
@@ -70,7 +60,7 @@ def search(
     ),
 )
 def match(
-    words: Annotated[list[str], typer.Argument(help="What a user would say to the agent.")],
+    words: Annotated[list[str], typer.Argument(help="A request, as a user would type it.")],
     folders: Folders = None,
     limit: Annotated[
         int | None,
@@ -78,12 +68,11 @@ def match(
             "--limit",
             "-n",
             min=1,
-            help="How many skills a request may bring in; SKILL_MAX_PER_REQUEST or 3 if not given.",
+            help="Maximum skills per request; default: SKILL_MAX_PER_REQUEST or 3.",
         ),
     ] = None,
     mode: MatchingMode = None,
-    json: Json = False,
-) -> None:
+) -> Result:
     """Show which skills a request would bring in, how surely, and why."""
     request = " ".join(words)
     enabled = enabled_skills(folders or ())
@@ -96,42 +85,42 @@ def match(
         for found in result.matches
         if missing[found.skill.name] is None or found.skill.source is SourceType.CUSTOM
     ]
-    if json:
-        output.print_json(
-            {
-                "request": request,
-                "mode": result.mode.value,
-                "signals": list(result.signals),
-                "threshold": result.threshold,
-                "limit": result.limit,
-                "matches": [match_view(found, enabled) for found in result.matches],
-                "cut": [match_view(found, enabled) for found in result.cut],
-                "near": [match_view(found, enabled) for found in result.near],
-                "injected": [found.skill.canonical_name for found in injected],
-                "explanation": result.explanation,
-            }
-        )
-        return
-    rows = []
-    for verdict, some in (("match", result.matches), ("cut", result.cut), ("no", result.near)):
-        rows += [
-            (found.skill.name, f"{found.score:.2f}", verdict, "; ".join(found.reasons)) for found in some
+    verdicts = {"match": result.matches, "cut": result.cut, "no": result.near}
+    views = {verdict: [match_view(found, enabled) for found in some] for verdict, some in verdicts.items()}
+    data = {
+        "request": request,
+        "mode": result.mode.value,
+        "signals": list(result.signals),
+        "threshold": result.threshold,
+        "limit": result.limit,
+        "matches": views["match"],
+        "cut": views["cut"],
+        "near": views["no"],
+        "injected": [found.skill.canonical_name for found in injected],
+        "explanation": result.explanation,
+    }
+
+    def show() -> None:
+        rows = [
+            (found.skill.name, f"{found.score:.2f}", verdict, "; ".join(found.reasons))
+            for verdict, some in verdicts.items()
+            for found in some
         ]
-    if rows:
-        output.table(("Skill", "Score", "Verdict", "Why"), rows, flexible="Why")
-        output.say()
-    signals = " + ".join(result.signals)
-    output.say(
-        f"Mode {result.mode.value} ({signals}), threshold {result.threshold:.2f}. {result.explanation}"
-    )
-    names = ", ".join(escape_hidden(found.skill.name) for found in injected)
-    output.say(f"Instructions put into the prompt: {names}." if names else "No instructions are put in.")
-    for found in result.matches:
-        if found.skill.source is SourceType.CUSTOM:
-            remedy = enabled.selection.remedy(found.skill)
-            output.say(f"To use '{escape_hidden(found.skill.name)}': {remedy}", whole=True)
-        elif (refusal := missing[found.skill.name]) is not None:
-            output.say(escape_hidden(refusal.reason), whole=True)
+        if rows:
+            output.table(("Skill", "Score", "Verdict", "Why"), rows, flexible="Why")
+            output.say()
+        mode = f"Mode {result.mode.value} ({' + '.join(result.signals)})"
+        output.say(f"{mode}, threshold {result.threshold:.2f}. {result.explanation}")
+        names = ", ".join(escape_hidden(found.skill.name) for found in injected)
+        output.say(f"Instructions put into the prompt: {names}." if names else "No instructions are put in.")
+        for found in result.matches:
+            if found.skill.source is SourceType.CUSTOM:
+                remedy = enabled.selection.remedy(found.skill)
+                output.say(f"To use '{escape_hidden(found.skill.name)}': {remedy}", whole=True)
+            elif (refusal := missing[found.skill.name]) is not None:
+                output.say(escape_hidden(refusal.reason), whole=True)
+
+    return Result(data, show)
 
 
 def matcher_of(enabled: EnabledSkills, mode: str | None) -> SkillMatcher:

@@ -1,6 +1,6 @@
 """Changing what is installed: add, update, remove, rollback."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,7 @@ import typer
 
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.asking import Asker
-from skillkit.agent.cli.families import commands
+from skillkit.agent.cli.families import Family, Result
 from skillkit.agent.cli.options import (
     Full,
     Json,
@@ -31,15 +31,17 @@ from skillkit.core.codec import encode
 from skillkit.core.digest import MAX_BYTES, MAX_FILES
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
 from skillkit.core.text import escape_hidden
-from skillkit.install.clients import Placing, parse_clients
+from skillkit.install.clients import InstallTargets, parse_clients
 from skillkit.install.exceptions import LocalEditsError, NotInstalledError
 from skillkit.install.installer import SkillInstaller
-from skillkit.install.plan import Updated
+from skillkit.install.plan import UpdateResult
+from skillkit.install.record import InstalledSkill
 from skillkit.install.selection import change_selection
+from skillkit.install.sources.layout import Skipped
 from skillkit.install.tree import TreeLimits
 from skillkit.install.views import installed_view, left_out_view
 
-app = commands()
+app = Family()
 
 
 @contextmanager
@@ -113,35 +115,35 @@ def add(
     ],
     *,
     ref: Annotated[str | None, typer.Option(help="Branch, tag or full commit.")] = None,
-    path: Annotated[str | None, typer.Option(help="Where in the repository to look.")] = None,
+    path: Annotated[str | None, typer.Option(help="Folder in the repository.")] = None,
     skill: Annotated[
-        list[str] | None, typer.Option("--skill", "-s", help="Which skill of many; may be repeated.")
+        list[str] | None, typer.Option("--skill", "-s", help="Only this skill; repeatable.")
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every skill of the source.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Install every skill in the source.")] = False,
     name: Annotated[str | None, typer.Option(help="Install under another name.")] = None,
     alone: Annotated[
-        bool, typer.Option("--alone", help="Without the skills of the source that it needs.")
+        bool, typer.Option("--alone", help="Skip skills of the source that it requires.")
     ] = False,
     also: Annotated[
         list[str] | None,
-        typer.Option("--with", metavar="SKILL", help="Another skill of the source too; may be repeated."),
+        typer.Option("--with", metavar="SKILL", help="Also install this skill of the source; repeatable."),
     ] = None,
     clients: Annotated[
         list[str] | None,
         typer.Option(
             "--for",
             metavar="CLIENT",
-            help="Put it where these clients look, too: ids with commas, or all-detected.",
+            help="Also place it for these clients: comma-separated ids, or all-detected.",
         ),
     ] = None,
     project: Annotated[
-        bool, typer.Option("--project", help="With --for: in this project instead of your own folders.")
+        bool, typer.Option("--project", help="With --for: use this project's folders, not your own.")
     ] = False,
     copy: Annotated[
-        bool, typer.Option("--copy", help="With --for: copies that can be committed, instead of links.")
+        bool, typer.Option("--copy", help="With --for: copy instead of link, so it can be committed.")
     ] = False,
     list_only: Annotated[
-        bool, typer.Option("--list", "-l", help="Show what the source holds and install nothing.")
+        bool, typer.Option("--list", "-l", help="List the skills in the source without installing.")
     ] = False,
     long: Long = False,
     no_enable: NoEnable = False,
@@ -151,21 +153,21 @@ def add(
     trusted: Trusted = False,
     full: Full = False,
     quiet: Quiet = False,
-    json: Json = False,
-) -> None:
+) -> Result:
     """Install skills from a repository or a folder and enable them, after showing what they can do."""
     limits = TreeLimits(max_files, max_bytes)
     if (project or copy) and not clients:
-        raise typer.BadParameter("--project and --copy go with --for, which says for which clients")
+        raise typer.BadParameter("--project and --copy require --for CLIENTS")
     with installer(yes=yes, trusted=trusted, limits=limits, full=full, quiet=quiet) as (
         opened,
         asker,
     ):
         if list_only:
-            _list_source(opened, source, ref, path, long=long, json=json)
-            return
+            return _list_source(opened, source, ref, path, long=long)
         before, here = opened.list(), Path.cwd()
-        placing = Placing(parse_clients(clients, here), here if project else None, copy) if clients else None
+        placing = (
+            InstallTargets(parse_clients(clients, here), here if project else None, copy) if clients else None
+        )
         installed = opened.add(
             source,
             ref=ref,
@@ -182,29 +184,33 @@ def add(
         fresh = [item.name for item in installed if item not in before]
         if not no_enable:
             enable(opened, fresh)
-    if json:
-        output.print_json(
-            {
-                "installed": [installed_view(item) for item in installed],
-                "places": {
-                    item.name: [encode(place) for place in places.get(item.name_canonical, ())]
-                    for item in installed
-                },
-                "left_out": left_out_view(installed.left_out),
-            }
-        )
-    else:
+    placed = {item.name: places.get(item.name_canonical, ()) for item in installed}
+
+    def show() -> None:
         for item in installed:
             done = "Already there:" if item in before else "Installed"
             why = f", needed by {', '.join(item.came_for)}" if item.came_for else ""
             where = item.installed_path
             output.say(f"{done} {item.name} ({item.version}{why}) → {where}", "green", whole=True)
-            for place in places.get(item.name_canonical, ()):
+            for place in placed[item.name]:
                 output.say(f"  {place}", whole=True)
         show_use([item.name for item in installed])
-        for left in installed.left_out:
-            output.remark(f"Left out {left}", "yellow")
-    raise typer.Exit(outcome.PARTIAL if installed.left_out else outcome.OK)
+        output.left_out("Left out", installed.left_out)
+
+    more = {"places": {name: [encode(place) for place in each] for name, each in placed.items()}}
+    return changed_result("installed", installed, show, installed.left_out, **more)
+
+
+def changed_result(
+    what: str,
+    changed: Iterable[InstalledSkill],
+    show: Callable[[], object],
+    left_out: Sequence[Skipped],
+    **more: object,
+) -> Result:
+    """Return what a command did to installed skills; exit code 5 where something was left out."""
+    data = {what: [installed_view(item) for item in changed], **more, "left_out": left_out_view(left_out)}
+    return Result(data, show, outcome.PARTIAL if left_out else outcome.OK)
 
 
 def enable(opened: SkillInstaller, names: Sequence[str]) -> None:
@@ -229,37 +235,33 @@ def show_use(names: Sequence[str]) -> None:
 
 
 def _list_source(
-    opened: SkillInstaller, source: str, ref: str | None, path: str | None, *, long: bool, json: bool
-) -> None:
+    opened: SkillInstaller, source: str, ref: str | None, path: str | None, *, long: bool
+) -> Result:
     offered = opened.look(source, ref=ref, path=path)
-    if json:
-        output.print_json(
-            {
-                "skills": [
-                    {
-                        "name": choice.name,
-                        "path": choice.path,
-                        "description": choice.description,
-                        "mended_from": choice.mended_from or None,
-                    }
-                    for choice in offered.choices
-                ],
-                "left_out": left_out_view(offered.left_out),
-            }
-        )
-        return
-    rows = [
-        (choice.name, choice.path or ".", output.summary(choice.description, title=choice.mended_from))
+    skills = [
+        {
+            "name": choice.name,
+            "path": choice.path,
+            "description": choice.description,
+            "mended_from": choice.mended_from or None,
+        }
         for choice in offered.choices
     ]
-    if long:
-        output.table(("Name", "Path", "Description"), rows, flexible="Description")
-    elif rows:
-        output.short_table(("Name", "Description"), [(name, about) for name, _, about in rows])
-    if not rows:
-        output.remark("No skill is there: no folder holds a SKILL.md.")
-    for left in offered.left_out:
-        output.remark(f"Would be left out: {left}", "yellow")
+
+    def show() -> None:
+        rows = [
+            (choice.name, choice.path or ".", output.summary(choice.description, title=choice.mended_from))
+            for choice in offered.choices
+        ]
+        if long:
+            output.table(("Name", "Path", "Description"), rows, flexible="Description")
+        elif rows:
+            output.short_table(("Name", "Description"), [(name, about) for name, _, about in rows])
+        if not rows:
+            output.remark("No skills found: no folder has a SKILL.md.")
+        output.left_out("Would be left out:", offered.left_out)
+
+    return Result({"skills": skills, "left_out": left_out_view(offered.left_out)}, show)
 
 
 @app.command(
@@ -274,9 +276,9 @@ def _list_source(
 def update(
     names: ManyInstalled = None,
     *,
-    ref: Annotated[str | None, typer.Option(help="Branch, tag or full commit to go to.")] = None,
+    ref: Annotated[str | None, typer.Option(help="Branch, tag or full commit to update to.")] = None,
     overwrite_edits: Annotated[
-        bool, typer.Option("--overwrite-edits", help="Replace files you edited; yours stay for rollback.")
+        bool, typer.Option("--overwrite-edits", help="Overwrite edited files, keeping yours for rollback.")
     ] = False,
     test: Annotated[
         bool, typer.Option("--test", help="Test the new version, in the sandbox, before you are asked.")
@@ -288,7 +290,7 @@ def update(
     full: Full = False,
     quiet: Quiet = False,
     json: Json = False,
-) -> None:
+) -> Result:
     """Bring skills up to date, after showing what changes."""
     results: list[dict[str, object]] = []
     codes: list[int] = []
@@ -315,16 +317,14 @@ def update(
                 output.complain(explain(error))
             elif not json:
                 _say_updated(done)
-    if json:
-        output.print_json({"updated": results})
-    raise typer.Exit(outcome.merge_exit_codes(codes))
+    return Result({"updated": results}, lambda: None, outcome.merge_exit_codes(codes))
 
 
 def _updates(
     opened: SkillInstaller, asker: Asker, names: Sequence[str], ref: str | None, *, overwrite_edits: bool
-) -> Iterator[Updated]:
+) -> Iterator[UpdateResult]:
     """Update each skill; at a terminal, ask before local edits are replaced."""
-    edited: list[Updated] = []
+    edited: list[UpdateResult] = []
     for done in opened.update_each(names, ref=ref, overwrite_edits=overwrite_edits):
         if isinstance(done.error, LocalEditsError) and asker.interactive and not asker.yes:
             edited.append(done)
@@ -338,7 +338,7 @@ def _updates(
             yield done
 
 
-def _updated_as_data(done: Updated, error: SkillsUseError | None) -> dict[str, object]:
+def _updated_as_data(done: UpdateResult, error: SkillsUseError | None) -> dict[str, object]:
     if done.before is None or done.after is None:
         return {"name": done.name, "error": explain(error) if error else ""}
     return {
@@ -348,7 +348,7 @@ def _updated_as_data(done: Updated, error: SkillsUseError | None) -> dict[str, o
     }
 
 
-def _say_updated(done: Updated) -> None:
+def _say_updated(done: UpdateResult) -> None:
     before, after = done.before, done.after
     if before is None or after is None:
         return
@@ -365,7 +365,7 @@ def _say_updated(done: Updated) -> None:
     "remove",
     epilog=examples("agent skill remove pdf", "agent skill remove pdf csv", "agent skill remove pdf --yes"),
 )
-def remove(names: SomeInstalled, yes: Yes = False, quiet: Quiet = False, json: Json = False) -> None:
+def remove(names: SomeInstalled, yes: Yes = False, quiet: Quiet = False, json: Json = False) -> Result:
     """Remove installed skills; they stay in the trash for 7 days."""
     gone = []
     with installer(yes=yes, quiet=quiet) as (opened, _):
@@ -384,30 +384,25 @@ def remove(names: SomeInstalled, yes: Yes = False, quiet: Quiet = False, json: J
             opened.registry,
             lambda chosen: chosen.without_names(names, ()) if chosen.mode == "names" else chosen,
         )
-    if json:
-        output.print_json(
-            {
-                "removed": installed_view(gone[0])
-                if len(gone) == 1
-                else [installed_view(item) for item in gone]
-            }
-        )
+    removed = [installed_view(item) for item in gone]
+    return Result({"removed": removed[0] if len(removed) == 1 else removed}, lambda: None)
 
 
 @app.command(
     "rollback",
-    short_help="Go back to the version before, or take a skill out of the trash.",
+    short_help="Restore the previous version, or a removed skill.",
     epilog=examples("agent skill rollback pdf", "agent skill rollback pdf --json"),
 )
-def rollback(name: Installed, yes: Yes = False, json: Json = False) -> None:
+def rollback(name: Installed, yes: Yes = False) -> Result:
     """Go back to the version before the last update, or take a skill out of the trash."""
     with installer(yes=yes) as (opened, _), naming_missing_skill(name):
         before = opened.list()
         back = opened.rollback(name)
         if back.name_canonical not in {skill.name_canonical for skill in before}:
             enable(opened, [back.name])
-    if json:
-        output.print_json({"restored": installed_view(back)})
-    else:
+
+    def show() -> None:
         output.say(f"{back.name} is {back.version} again", "green")
         show_use([back.name])
+
+    return Result({"restored": installed_view(back)}, show)

@@ -1,25 +1,28 @@
 """Looking at all skills: list."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.families import commands
+from skillkit.agent.cli.families import Family, Result
 from skillkit.agent.cli.options import Json, Long, examples
 from skillkit.agent.cli.overview import enabled_skills, show_problems
 from skillkit.core.codec import encode
+from skillkit.core.models import SkillMetadata
 from skillkit.core.text import escape_hidden
+from skillkit.install.enabled import EnabledSkills
 from skillkit.install.record import InstalledSkill
 
-app = commands()
+app = Family()
 
 
 @app.command("ls", hidden=True)
 @app.command(
     "list",
-    short_help="List the skills, and what is wrong with those left out.",
+    short_help="List skills, and problems with those left out.",
     epilog=examples(
         "agent skill list",
         "agent skill list --long",
@@ -33,32 +36,32 @@ def list_skills(
         typer.Argument(
             exists=True,
             file_okay=False,
-            help="More folders to search, besides the usual places.",
+            help="More folders to search.",
         ),
     ] = None,
     long: Long = False,
     json: Json = False,
-) -> None:
+) -> Result:
     """List the skills that are found, and what is wrong with those that are not."""
     enabled = enabled_skills(paths or ())
     manager = enabled.manager
     skills = manager.list_skills()
-    if json:
+    data: dict[str, object] = {}
+    if json:  # whether a skill is trusted takes reading all of its files
         from skillkit.install.views import status_view
 
-        output.print_json(
-            {
-                "skills": [status_view(enabled.status(skill)) for skill in skills],
-                "diagnostics": [encode(found) for found in manager.diagnostics],
-            }
-        )
-        return
+        data["skills"] = [status_view(enabled.status(skill)) for skill in skills]
+        data["diagnostics"] = [encode(found) for found in manager.diagnostics]
+    return Result(data, lambda: _show(enabled, skills, long=long))
+
+
+def _show(enabled: EnabledSkills, skills: Sequence[SkillMetadata], *, long: bool) -> None:
+    manager = enabled.manager
     if not skills:
         output.remark(
             "No skills found. To look elsewhere, name a folder. To write one: agent skill create my-skill"
         )
     else:
-        # Whether a skill is trusted is asked only where it matters: it takes reading all of its files.
         refused = {skill.name: manager.refusal(skill) for skill in skills}
         rows = [
             (
@@ -77,7 +80,8 @@ def list_skills(
             short = [(name, active, description) for name, active, *_, description in rows]
             output.short_table(("Name", "Active", "Description"), short)
         if all(refused.values()):
-            first = next(refusal for refusal in refused.values() if refusal)
+            # The reason of a selected skill, if there is one: it takes one command, and the choice is made.
+            first = min(filter(None, refused.values()), key=lambda refusal: refusal.code == "disabled")
             output.remark(f"None is active. {escape_hidden(first.reason)}")
     show_problems(manager.diagnostics)
 

@@ -1,12 +1,12 @@
-"""How dear: cost."""
+"""`agent skill cost`."""
 
 from typing import Annotated
 
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.families import commands
-from skillkit.agent.cli.options import Folders, Json, examples
+from skillkit.agent.cli.families import Family, Result
+from skillkit.agent.cli.options import Folders, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.cli.progress import Progress
 from skillkit.core.text import one_line
@@ -14,37 +14,31 @@ from skillkit.disclosure.cost import CostReport, cost_report
 from skillkit.disclosure.tokens import EncodingCounter, TokenCounter, TokenEstimator
 from skillkit.install.selection import Selection
 
-app = commands()
+app = Family()
 
 _BAR = 24
 
 
 @app.command(
     "cost",
-    short_help="Show what skills cost in tokens, and what is saved.",
+    short_help="Show the token cost of skills, and the savings.",
     epilog=examples("agent skill cost", "agent skill cost --budget 1000 --active", "agent skill cost --json"),
 )
 def cost(
-    budget: Annotated[int, typer.Option(min=1, help="Tokens the catalogue may take.")] = 300,
-    active: Annotated[
-        bool, typer.Option("--active", help="Only the skills that are active now, not all that are found.")
-    ] = False,
+    budget: Annotated[int, typer.Option(min=1, help="Token budget of the catalogue.")] = 300,
+    active: Annotated[bool, typer.Option("--active", help="Count active skills only.")] = False,
     exact: Annotated[
         bool, typer.Option("--exact", help="Count with a tokenizer instead of estimating (extra `tokens`).")
     ] = False,
     folders: Folders = None,
-    json: Json = False,
-) -> None:
+) -> Result:
     """Show what each skill costs in tokens, tier by tier, and what progressive disclosure saves."""
     enabled = enabled_skills(folders or (), selection=None if active else Selection("all-untrusted"))
     counter: TokenCounter = EncodingCounter.named() if exact else TokenEstimator()
     with Progress() as progress:
         progress("Counting tokens")
         report = cost_report(enabled.manager, budget=budget, counter=counter)
-    if json:
-        output.print_json(report.to_data())
-        return
-    _show_cost(report)
+    return Result(report.to_data(), lambda: _show_cost(report))
 
 
 def _show_cost(report: CostReport) -> None:
@@ -62,11 +56,7 @@ def _show_cost(report: CostReport) -> None:
         )
         for skill in report.skills
     ]
-    output.table(
-        ("Skill", "Tier 1", "Tier 2", "Tier 3", "Instructions"),
-        rows,
-        flexible="Instructions",
-    )
+    output.table(("Skill", "Tier 1", "Tier 2", "Tier 3", "Instructions"), rows, flexible="Instructions")
     left = f", {report.unlisted} left to search_skills" if report.unlisted else ""
     output.say()
     output.table(

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from skillkit.agent.cli import outcome, output
-from skillkit.agent.cli.families import commands
+from skillkit.agent.cli import output
+from skillkit.agent.cli.families import Family, Result
 from skillkit.agent.cli.options import Json, Yes, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
 from skillkit.agent.cli.skill_names import SkillName
@@ -21,19 +21,19 @@ from skillkit.core.text import escape_hidden
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind, npm_consent, packages_consent
 from skillkit.install.views import needed_package_view, node_project_view
 from skillkit.scripts.distributions import normalised
+from skillkit.scripts.exceptions import DependencyError
 from skillkit.scripts.inline_metadata import InlineMetadata, InlineMetadataError
-from skillkit.scripts.models import DependencyError
 from skillkit.scripts.needed_packages import (
     KNOWN,
     SAME_NAME,
-    NeededPackage,
+    MissingPackage,
     chosen_requirements,
     packages_of,
 )
 from skillkit.scripts.node_packages import NodeProject, locked_names, node_projects_of
 from skillkit.scripts.runner import LocalRunner
 
-app = commands()
+app = Family()
 
 
 @app.command(
@@ -49,17 +49,17 @@ def packages(  # noqa: PLR0917 -- the options of a command
     name: SkillName,
     with_: Annotated[
         list[str] | None,
-        typer.Option("--with", metavar="REQUIREMENT", help="Take this, in place of what has the same name."),
+        typer.Option(
+            "--with", metavar="REQUIREMENT", help="Use this instead of the requirement with the same name."
+        ),
     ] = None,
     without: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Leave out this module or package.")
     ] = None,
-    before: Annotated[
-        str, typer.Option(metavar="DATE", help="Take no release that is newer than this day.")
-    ] = "",
+    before: Annotated[str, typer.Option(metavar="DATE", help="Use no release newer than this date.")] = "",
     yes: Yes = False,
     json: Json = False,
-) -> None:
+) -> Result:
     """Accept or correct the packages that a skill's scripts import and do not declare, for its exact bytes.
 
     They are locked by version and hash, and only ready-made wheels are taken: nothing is built, and nothing
@@ -83,9 +83,7 @@ def packages(  # noqa: PLR0917 -- the options of a command
     if not listed and not json:
         output.say("There is nothing to accept.")
     if not listed or not (yes or _confirmed(listed, json=json)):
-        if json:
-            output.print_json(view)
-        raise typer.Exit(outcome.OK)
+        return Result(view, lambda: None)
     digest = tree_digests.with_links(skill.base_dir).digest
     try:
         given = _lock(skill, digest, chosen, projects if npm else [], before)
@@ -96,20 +94,21 @@ def packages(  # noqa: PLR0917 -- the options of a command
         options = [f"--with={each}" for each in with_ or []]
         options += [f"--without={each}" for each in (*(without or []), *map(normalised, missing))]
         command = shlex.join(("agent", "skill", "packages", skill.canonical_name, *options))
-        raise DependencyError(f"{error}\nTo go on without what cannot be had: {command}") from error
+        raise DependencyError(f"{error}\nTo continue without it: {command}") from error
     ConsentFile(journal=open_journal()).grant(*given)
-    if json:
-        locks = {each.kind.value: each.detail for each in given}
-        lock = {"lock": locks.get("packages", ""), "npm_lock": locks.get("npm", "")}
-        output.print_json({**view, "accepted": listed, **lock})
-        return
+    locks = {each.kind.value: each.detail for each in given}
+    view |= {"accepted": listed, "lock": locks.get("packages", ""), "npm_lock": locks.get("npm", "")}
+    return Result(view, lambda: _show_given(skill, given))
+
+
+def _show_given(skill: SkillMetadata, given: list[Consent]) -> None:
     for each in given:
         if each.kind is ConsentKind.NPM:
             words = f"{output.count(len(locked_names(each.detail)), 'package')} of Node.js"
         else:
             words = output.count(sum(1 for line in each.detail.splitlines() if "==" in line), "package")
         output.say(f"Scripts of {escape_hidden(skill.name)} get {words}, locked by hash.")
-        output.remark(f"To take it back: agent config revoke {skill.canonical_name} --kind {each.kind.value}")
+        output.remark(f"To revoke it: agent config revoke {skill.canonical_name} --kind {each.kind.value}")
 
 
 def _lock(
@@ -144,7 +143,7 @@ def _can_be_had(skill: SkillMetadata, digest: str, requirement: str, before: str
     return True
 
 
-def _show(needed: list[NeededPackage]) -> None:
+def _show(needed: list[MissingPackage]) -> None:
     rows = [(each.module, each.requirement or "?", _reason(each), ", ".join(each.scripts)) for each in needed]
     if rows:
         output.table(("Import", "Package", "Because", "Scripts"), rows, flexible="Scripts")
@@ -167,8 +166,8 @@ def _show_projects(projects: list[NodeProject]) -> None:
         output.remark(f"Not from the registry, so it cannot be taken: {escape_hidden(elsewhere)}", "yellow")
 
 
-def _reason(each: NeededPackage) -> str:
-    words = {KNOWN: "known", SAME_NAME: "a guess: the same name", "": "nobody knows"}
+def _reason(each: MissingPackage) -> str:
+    words = {KNOWN: "known", SAME_NAME: "guess: same name", "": "nobody knows"}
     because = words.get(each.source, f"named in {each.source}")
     return f"{because}, optional" if each.optional else because
 

@@ -9,13 +9,13 @@ import typer
 
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.asking import Asker
-from skillkit.agent.cli.families import commands
+from skillkit.agent.cli.families import Family, Result
 from skillkit.agent.cli.options import Folders, Json, examples
 from skillkit.agent.cli.overview import enabled_skills, find_skill
 from skillkit.agent.cli.progress import Progress
-from skillkit.agent.cli.skill_names import SkillName
+from skillkit.agent.cli.skill_names import SkillName, complete_script
 from skillkit.agent.journal import open_journal
-from skillkit.agent.script_answers import ShownOutputs, find_remedy
+from skillkit.agent.script_answers import ReportedOutputs, find_remedy
 from skillkit.core.authority import current_requester
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.disk import real_path
@@ -29,7 +29,7 @@ from skillkit.scripts.runner import LocalRunner
 from skillkit.scripts.runners import can_show_folders, default_runner
 from skillkit.scripts.tools import ScriptTools
 
-app = commands()
+app = Family()
 
 
 @app.command(
@@ -47,14 +47,13 @@ app = commands()
 def run(
     name: SkillName,
     script: Annotated[
-        str | None, typer.Argument(help="The script; without it, the scripts are listed.")
+        str | None,
+        typer.Argument(help="Script to run; lists scripts if omitted.", autocompletion=complete_script),
     ] = None,
-    arguments: Annotated[
-        list[str] | None, typer.Argument(help="Everything behind goes to the script.")
-    ] = None,
+    arguments: Annotated[list[str] | None, typer.Argument(help="Arguments for the script.")] = None,
     folders: Folders = None,
     json: Json = False,
-) -> None:
+) -> Result:
     """Run a script of a skill as an agent would: in the sandbox, with what its trust grants."""
     called = " ".join([*(f"--in {shlex.quote(str(folder))}" for folder in folders or ()), shlex.quote(name)])
     enabled, name = _find(name, folders, json=json)
@@ -64,7 +63,7 @@ def run(
     runner = default_runner()
     if isinstance(runner, LocalRunner):
         runner.follow = lambda _, line: progress(line)
-    tools = ScriptTools(enabled.manager, runner, outputs=ShownOutputs(output.remark), remedy=find_remedy)
+    tools = ScriptTools(enabled.manager, runner, outputs=ReportedOutputs(output.remark), remedy=find_remedy)
     if script is None:
         payload = tools.script_list(name)
     else:
@@ -76,15 +75,16 @@ def run(
                 if not json and can_show_folders(runner):
                     _ask_for_folder(enabled, name, given)
                 payload = tools.script_run(name, script, given, json=json, inputs=_inputs(given))
-    if json:
-        output.print_json(payload)
-    elif not payload["success"]:
-        output.complain(str(payload["message"]))
-    elif script is None:
-        _print_scripts(next(iter(payload["result"].values())), called)
-    else:
-        _print_result(payload["result"], str(payload["message"]))
-    raise typer.Exit(_code(payload))
+
+    def show() -> None:
+        if not payload["success"]:
+            output.complain(str(payload["message"]))
+        elif script is None:
+            _print_scripts(next(iter(payload["result"].values())), called)
+        else:
+            _print_result(payload["result"], str(payload["message"]))
+
+    return Result(payload, show, _code(payload))
 
 
 def _after_dashes(arguments: list[str]) -> list[str]:

@@ -8,10 +8,11 @@ import typer
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.asking import Asker
-from skillkit.agent.cli.families import group
-from skillkit.agent.cli.options import Json, Yes, examples
+from skillkit.agent.cli.families import Result, group
+from skillkit.agent.cli.options import Yes, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.cli.skill.installing import installer
+from skillkit.agent.cli.skill_names import complete_source
 from skillkit.core.codec import encode
 from skillkit.core.disk import agent_home, remove_tree
 from skillkit.core.exceptions import SkillsUseError
@@ -23,7 +24,7 @@ from skillkit.integrations.mcp.client import MCPSkillSource, RemoteSkill
 
 app = group(
     "source",
-    "Add and remove places that skills come from.",
+    "Add, list and remove skill sources.",
     epilog=examples("agent skill source add some_package", "agent skill source list"),
 )
 
@@ -36,9 +37,9 @@ app = group(
     )
 )
 def add(
-    name: Annotated[str, typer.Argument(help="A Python package, or what you call an MCP server.")],
+    name: Annotated[str, typer.Argument(help="A Python package, or a name for an MCP server.")],
     url: Annotated[str | None, typer.Option("--mcp", metavar="URL", help="The server's address.")] = None,
-    command: Annotated[str | None, typer.Option(help="Starts a server that speaks over stdio.")] = None,
+    command: Annotated[str | None, typer.Option(help="Command that starts a stdio server.")] = None,
     yes: Yes = False,
 ) -> None:
     """Add an installed Python package that ships skills, or an MCP server that offers some.
@@ -47,7 +48,7 @@ def add(
     new. Skills of both are untrusted until you say otherwise.
     """
     if url and command:
-        raise typer.BadParameter("a server has an address (--mcp) or a command, not both")
+        raise typer.BadParameter("--mcp and --command cannot be combined")
     announced: list[str] = []
     source = AddedSource(name, url or "", tuple(shlex.split(command or "")))
     if source.is_package:
@@ -71,22 +72,21 @@ def add(
 
 
 @app.command("list")
-def list_sources(json: Json = False) -> None:
+def list_sources() -> Result:
     """Show the sources that were added, and their skills."""
     sources = _sources().load()
     found = {source.name: [skill.name for skill in _skills_of(source)] for source in sources}
-    if json:
-        output.print_json([{**encode(source), "skills": found[source.name]} for source in sources])
-        return
-    if not sources:
-        output.remark("No source was added. Add one: agent skill source add NAME")
-        return
+    data = [{**encode(source), "skills": found[source.name]} for source in sources]
     rows = [(source.name, source.address, ", ".join(found[source.name]) or "none") for source in sources]
-    output.table(("Name", "Address", "Skills"), rows, flexible="Skills")
+    columns = ("Name", "Address", "Skills")
+    otherwise = "No source was added. Add one: agent skill source add NAME"
+    return Result(data, lambda: output.listing(columns, rows, flexible="Skills", otherwise=otherwise))
 
 
 @app.command()
-def remove(name: Annotated[str, typer.Argument(help="The name of a source.")]) -> None:
+def remove(
+    name: Annotated[str, typer.Argument(help="The name of a source.", autocompletion=complete_source)],
+) -> None:
     """Remove a source; what was fetched from it goes too."""
     sources = _sources()
     if not sources.remove(name):

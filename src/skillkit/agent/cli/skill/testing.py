@@ -11,10 +11,10 @@ import typer
 
 from skillkit.agent.authoring.templates import template_text
 from skillkit.agent.cli import outcome, output
-from skillkit.agent.cli.asking import Asker
+from skillkit.agent.cli.asking import Asker, fetch_first
 from skillkit.agent.cli.evaluations import show_difference, show_discovered, show_report
-from skillkit.agent.cli.families import commands
-from skillkit.agent.cli.options import Folders, Json, MatchingMode, examples
+from skillkit.agent.cli.families import Family
+from skillkit.agent.cli.options import Folders, Format, Json, MatchingMode, ReportFormat, examples
 from skillkit.agent.cli.overview import enabled_skills, show_problems
 from skillkit.agent.cli.progress import Progress
 from skillkit.agent.cli.skill_names import complete_found
@@ -27,6 +27,7 @@ from skillkit.core.foreign_json import read_json
 from skillkit.core.text import escape_hidden
 from skillkit.evaluation.archive import ReportArchive
 from skillkit.evaluation.discovery import find_suites
+from skillkit.evaluation.rendering import rendered
 from skillkit.evaluation.report import BAD, GOOD, CaseOutcome, Report, merge, pass_rate
 from skillkit.evaluation.routing import canonical
 from skillkit.evaluation.targets import Targets, find_targets
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from skillkit.agent.models.provider import ChatProvider
     from skillkit.evaluation.comparison import Comparison
 
-app = commands()
+app = Family()
 
 _TIERS = ("static", "routing", "scripts", "behaviour")
 _WITHOUT_MODEL = _TIERS[:3]
@@ -65,44 +66,36 @@ def run_tests(
         list[str] | None,
         typer.Argument(
             metavar="[PATH|NAME]...",
-            help="Skills, folders of skills, files of cases, or names; this folder if none is given.",
+            help="Skills, folders, case files or names; default: this folder.",
             autocompletion=complete_found,
         ),
     ] = None,
     *,
     tier: Annotated[
         list[str] | None,
-        typer.Option(
-            help="static, routing, scripts or behaviour; may be given again. The first three if not given."
-        ),
+        typer.Option(help="static, routing, scripts or behaviour; repeatable; default: the first three."),
     ] = None,
     skill: Annotated[
         str | None,
-        typer.Option(
-            help="The skill that cases are about which do not say so.", autocompletion=complete_found
-        ),
+        typer.Option(help="Skill for cases that name none.", autocompletion=complete_found),
     ] = None,
     among: Annotated[
         list[Path] | None,
         typer.Option(
             exists=True,
             file_okay=False,
-            help="A folder of skills that compete for the requests; may be given again.",
+            help="Folder of competing skills; repeatable.",
         ),
     ] = None,
     folders: Folders = None,
     mode: MatchingMode = None,
-    discover: Annotated[
-        bool, typer.Option("--discover", help="Only show which files of cases there are, and test nothing.")
-    ] = False,
+    discover: Annotated[bool, typer.Option("--discover", help="List case files without testing.")] = False,
     run: Annotated[bool, typer.Option("--run/--no-run", help="Run scripts, in the sandbox.")] = True,
     update: Annotated[
         bool,
-        typer.Option("--update", help="Write into the files of cases what scripts do now, after showing it."),
+        typer.Option("--update", help="Update case files with current script results, after confirmation."),
     ] = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Write what --update shows without asking.")
-    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Apply --update without asking.")] = False,
     provider: Annotated[str | None, typer.Option(help="Run behaviour with this provider.")] = None,
     model: Annotated[str | None, typer.Option(help="The provider's model.")] = None,
     program: Annotated[
@@ -116,21 +109,21 @@ def run_tests(
     judge: Annotated[
         str | None, typer.Option(metavar="PROVIDER[:MODEL]", help="Who judges sentences.")
     ] = None,
-    runs: Annotated[int, typer.Option(min=1, help="How often each case is run.")] = 1,
+    runs: Annotated[int, typer.Option(min=1, help="Runs per case.")] = 1,
     baseline: Annotated[
-        bool, typer.Option("--baseline/--no-baseline", help="Run each case without the skill too.")
+        bool, typer.Option("--baseline/--no-baseline", help="Also run each case without the skill.")
     ] = True,
     replay: Annotated[
         bool, typer.Option("--replay", help="Run behaviour from recordings only, without a model.")
     ] = False,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Use what an earlier run recorded, and run the rest.")
+        bool, typer.Option("--resume", help="Reuse earlier recordings, and run the rest.")
     ] = False,
     ask_again: Annotated[
         bool,
         typer.Option(
             "--ask-again",
-            help="With --resume: ask again what had no answer yet when a test was killed.",
+            help="With --resume: repeat interrupted requests.",
         ),
     ] = False,
     accept_stale: Annotated[
@@ -139,30 +132,29 @@ def run_tests(
     recordings: Annotated[
         Path | None, typer.Option(file_okay=False, help="Where recordings are kept.")
     ] = None,
-    max_calls: Annotated[
-        int | None, typer.Option(min=1, help="Stop after so many requests to a model.")
-    ] = None,
-    max_tokens: Annotated[int | None, typer.Option(min=1, help="Stop after so many tokens.")] = None,
-    max_cost: Annotated[float | None, typer.Option(min=0, help="Stop after so much money, in USD.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Write a page for the browser.")] = None,
+    max_calls: Annotated[int | None, typer.Option(min=1, help="Stop after this many model requests.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="Stop after this many tokens.")] = None,
+    max_cost: Annotated[float | None, typer.Option(min=0, help="Stop at this cost in USD.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write an HTML report.")] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write the report as JSON.")] = None,
-    annotations: Annotated[
-        bool, typer.Option("--annotations", help="Print problems as GitHub shows them beside the code.")
-    ] = False,
+    annotations: Annotated[bool, typer.Option("--annotations", help="Print GitHub annotations.")] = False,
     fail_under: Annotated[
         float | None,
         typer.Option(
             min=0,
             max=100,
             callback=_percent,
-            help="Exit 1 only when less than this share (%) passes, such as 90.",
+            help="Exit 1 only if fewer than this percentage pass, such as 90.",
         ),
     ] = None,
     against: Annotated[
         Path | None,
-        typer.Option(exists=True, dir_okay=False, help="An earlier report; exit 3 when something got worse."),
+        typer.Option(
+            exists=True, dir_okay=False, help="Earlier report to compare with; exit 3 on regressions."
+        ),
     ] = None,
+    form: Format = ReportFormat.TEXT,
     json: Json = False,
 ) -> None:
     """Test skills: their files, the requests that should bring them, their scripts."""
@@ -193,26 +185,23 @@ def run_tests(
     if difference is not None:
         data["comparison"] = difference.as_data()
     if junit is not None:
-        from skillkit.evaluation.rendering.junit import junit_xml
-
-        replace_file(junit, junit_xml(found).encode())
+        replace_file(junit, rendered(found, "junit", Path.cwd()).encode())
     if html is not None:
         from skillkit.evaluation.rendering.html import html_page
 
         replace_file(html, html_page(found).encode())
     if report is not None:
         replace_file(report, (dumps(data, indent=1, ensure_ascii=True, default=str) + "\n").encode())
-    if json:
+    if json or form is ReportFormat.JSON:
         output.print_json(data)
+    elif form is not ReportFormat.TEXT:
+        typer.echo(rendered(found, form.value, Path.cwd()), nl=False)
     else:
         show_report(found)
         if difference is not None:
             show_difference(difference)
     if annotations:
-        from skillkit.evaluation.rendering.annotations import github_annotations
-
-        for line in github_annotations(found, Path.cwd()):
-            typer.echo(line)
+        typer.echo(rendered(found, "github", Path.cwd()), nl=False)
     raise typer.Exit(_code(found, difference, fail_under))
 
 
@@ -230,7 +219,7 @@ def _tiers(given: list[str] | None, *, behaviour: bool) -> list[str]:
     for name in wanted:
         if name not in _TIERS:
             raise typer.BadParameter(
-                f"'{name}' is no tier; there are {', '.join(_TIERS)}", param_hint="--tier"
+                f"'{name}' is not a tier; choose from {', '.join(_TIERS)}", param_hint="--tier"
             )
     return wanted
 
@@ -254,7 +243,7 @@ def _tester(
             try:
                 skills.append(enabled.manager.get_skill(name))
             except SkillNotFoundError as error:
-                message = f"There is no file, folder or skill called {escape_hidden(name)}"
+                message = f"No file, folder or skill is called {escape_hidden(name)}"
                 raise typer.BadParameter(message) from error
         named = {suite.skill for suite in targets.suites.suites} | {skill}  # whom files of cases are about
         about = {canonical(name) for name in named if name}
@@ -304,8 +293,6 @@ def _run_behaviour(tester: SkillTester, asker: Asker, options: "BehaviourOptions
 
 
 def _fetch(provider: "ChatProvider", asker: Asker) -> None:
-    from skillkit.agent.cli.model import fetch_first
-
     asker.progress.pause()
     fetch_first(provider)
 
@@ -344,7 +331,7 @@ def _earlier(path: Path) -> Report:
     try:
         return Report.from_data(read_json(path))
     except ValueError as error:
-        raise ConfigurationError(f"{path} is no report of a test: {error}", "against", str(path)) from error
+        raise ConfigurationError(f"{path} is not a test report: {error}", "against", str(path)) from error
 
 
 def _record(found: Report) -> None:

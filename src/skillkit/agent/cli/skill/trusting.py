@@ -1,14 +1,14 @@
-"""Deciding what is used: trust, enable, disable."""
+"""`agent skill trust`, `enable` and `disable`."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.families import commands
-from skillkit.agent.cli.options import Folders, Json, NoEnable, Yes, examples
+from skillkit.agent.cli.families import Family, Result
+from skillkit.agent.cli.options import Folders, NoEnable, Yes, examples
 from skillkit.agent.cli.overview import enabled_skills, find_skill, get_loaded_skill
 from skillkit.agent.cli.skill.installing import installer
 from skillkit.agent.cli.skill_names import SkillName, SkillNames
@@ -22,7 +22,7 @@ from skillkit.install.installer import SkillInstaller
 from skillkit.install.registry import InstallRegistry
 from skillkit.install.selection import VARIABLE, Selection, change_selection
 
-app = commands()
+app = Family()
 
 
 @app.command(
@@ -38,15 +38,14 @@ app = commands()
 def trust(
     name: SkillName,
     *,
-    revoke: Annotated[bool, typer.Option("--revoke", help="Take the approval back.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Revoke the approval.")] = False,
     digest: Annotated[
-        str | None, typer.Option(help="The digest you approve; needed where nobody can be asked.")
+        str | None, typer.Option(help="Digest to approve; required without a terminal.")
     ] = None,
     no_enable: NoEnable = False,
     folders: Folders = None,
     yes: Yes = False,
-    json: Json = False,
-) -> None:
+) -> Result:
     """Approve a skill as it is now and enable it. Any change of its bytes revokes the approval."""
     enabled, skill = find_skill(name, folders)
     with installer(yes=yes) as (opened, _):
@@ -57,12 +56,15 @@ def trust(
     standing = enabled.authority.standing(skill)
     if standing.trusted and not (revoke or no_enable or skill.source is SourceType.CUSTOM):
         change_selection(InstallRegistry(), lambda chosen: chosen.with_names([skill.name]))
-    if json:
-        output.print_json({"name": skill.name, "trusted": standing.trusted, "digest": standing.digest})
-    else:
-        output.say(f"{escape_hidden(skill.name)} is {'trusted' if standing.trusted else 'not trusted'}")
-    if not revoke and not no_enable:
-        _show_inactive([skill], folders)
+    data = {"name": skill.name, "trusted": standing.trusted, "digest": standing.digest}
+    said = f"{escape_hidden(skill.name)} is {'trusted' if standing.trusted else 'not trusted'}"
+    inactive = () if revoke or no_enable else (skill,)
+
+    def show() -> None:
+        output.say(said)
+        _show_inactive(inactive, folders)
+
+    return Result(data, show)
 
 
 def _approve(
@@ -87,17 +89,16 @@ def _revoke(opened: SkillInstaller, enabled: EnabledSkills, skill: SkillMetadata
 
 @app.command(
     "enable",
-    short_help="Make skills active from now on, unless AGENT_SKILLS decides.",
+    short_help="Enable skills, unless AGENT_SKILLS overrides it.",
     epilog=examples("agent skill enable pdf", "agent skill enable pdf csv-report", "agent skill enable all"),
 )
-def enable(names: SkillNames, folders: Folders = None, json: Json = False) -> None:
+def enable(names: SkillNames, folders: Folders = None) -> Result:
     """Make skills active from now on, where AGENT_SKILLS does not say otherwise.
 
     At a terminal it asks about those that are not trusted yet.
     """
     if len(names) == 1 and names[0].lower() in ("all", "all-untrusted", "none"):
-        _choose(lambda chosen: Selection.parse(names[0]), json)
-        return
+        return _choose(lambda chosen: Selection.parse(names[0]))
     found = [find_skill(name, folders) for name in names]
     skills = [skill for _, skill in found]
     for skill in skills:
@@ -110,12 +111,13 @@ def enable(names: SkillNames, folders: Folders = None, json: Json = False) -> No
         for enabled, skill in found:
             if asker.interactive and enabled.authority.standing(skill).level is Level.FOUND:
                 _approve(opened, enabled, skill)
-    _choose(lambda chosen: chosen.with_names(skill.name for skill in skills), json)
-    _show_inactive(skills)
+    return _choose(lambda chosen: chosen.with_names(skill.name for skill in skills), skills)
 
 
-def _show_inactive(skills: Iterable[SkillMetadata], folders: Folders = None) -> None:
+def _show_inactive(skills: Sequence[SkillMetadata], folders: Folders = None) -> None:
     """Say of those that are still not active what is missing."""
+    if not skills:
+        return
     enabled = enabled_skills(folders or ())
     for skill in skills:
         status = enabled.status(skill)
@@ -130,16 +132,15 @@ def _show_inactive(skills: Iterable[SkillMetadata], folders: Folders = None) -> 
 
 @app.command(
     "disable",
-    short_help="Make skills inactive from now on, unless AGENT_SKILLS decides.",
+    short_help="Disable skills, unless AGENT_SKILLS overrides it.",
     epilog=examples(
         "agent skill disable pdf", "agent skill disable pdf csv-report", "agent skill disable all"
     ),
 )
-def disable(names: SkillNames, json: Json = False) -> None:
+def disable(names: SkillNames) -> Result:
     """Make skills inactive from now on, where AGENT_SKILLS does not say otherwise."""
     if [name.lower() for name in names] == ["all"]:
-        _choose(lambda chosen: Selection("none"), json)
-        return
+        return _choose(lambda chosen: Selection("none"))
     enabled = enabled_skills()
     everything = enabled.manager.list_skills()
 
@@ -148,14 +149,17 @@ def disable(names: SkillNames, json: Json = False) -> None:
         found = [get_loaded_skill(enabled, name).name for name in names if name not in gone]
         return chosen.without_names([*gone, *found], everything)
 
-    _choose(without_them, json)
+    return _choose(without_them)
 
 
-def _choose(change: Callable[[Selection], Selection], json: bool) -> None:
-    selection = change_selection(InstallRegistry(), change)
-    if json:
-        output.print_json({"selection": str(selection)})
-    else:
-        output.say(f"Active from now on: {escape_hidden(str(selection))}")
-    if VARIABLE in os.environ:
-        output.remark(f"{VARIABLE} is set and decides instead: {escape_hidden(os.environ[VARIABLE])}")
+def _choose(change: Callable[[Selection], Selection], skills: Sequence[SkillMetadata] = ()) -> Result:
+    """Write the selection, and say what is missing for those of `skills` that are still not active."""
+    selection = str(change_selection(InstallRegistry(), change))
+
+    def show() -> None:
+        output.say(f"Active from now on: {escape_hidden(selection)}")
+        if VARIABLE in os.environ:
+            output.remark(f"{VARIABLE} is set and overrides this: {escape_hidden(os.environ[VARIABLE])}")
+        _show_inactive(skills)
+
+    return Result({"selection": selection}, show)

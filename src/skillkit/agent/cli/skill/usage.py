@@ -7,28 +7,27 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.families import commands
+from skillkit.agent.cli.families import Family, Result
 from skillkit.agent.cli.journal import days
-from skillkit.agent.cli.options import Json, examples
+from skillkit.agent.cli.options import examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.journal import journal_path
 from skillkit.journal import JournalReader, SkillUsage
 from skillkit.journal.importers import IMPORTERS
 from skillkit.journal.usage import usage_in, usage_of
 
-app = commands()
+app = Family()
 
 
 @app.command(
     epilog=examples("agent skill usage", "agent skill usage --since 7d", "agent skill usage --of claude-code")
 )
 def usage(
-    since: Annotated[str, typer.Option(help="Count what is younger than this: 7d, 12h, 2w.")] = "90d",
+    since: Annotated[str, typer.Option(help="Count events newer than this: 7d, 12h, 2w.")] = "90d",
     of: Annotated[
-        str | None, typer.Option(help="Another agent on this machine instead: claude-code or codex.")
+        str | None, typer.Option(help="Read the logs of another agent: claude-code or codex.")
     ] = None,
-    json: Json = False,
-) -> None:
+) -> Result:
     """Show how often each skill was used, and which never was."""
     start = time.time() - days(since) * 86_400
     if of is None:
@@ -38,16 +37,18 @@ def usage(
         rows = usage_of(event for event in IMPORTERS[of](None) if event.time >= start)
     else:
         raise typer.BadParameter(f"'{of}' is not one of {', '.join(IMPORTERS)}", param_hint="--of")
-    if json:
-        output.print_json([row.to_data() for row in rows])
-    elif rows:
-        _show(rows, unknown=of is not None)
-    elif of is None:
-        output.remark("No skill is enabled and none was used.")
-    else:
-        output.remark(
-            f"The logs of {of} name no skill of the last {since}. To look further back: --since 52w"
-        )
+
+    def show() -> None:
+        if rows:
+            _show(rows, unknown=of is not None)
+        elif of is None:
+            output.remark("No skill is enabled and none was used.")
+        else:
+            output.remark(
+                f"The logs of {of} name no skill of the last {since}. To look further back: --since 52w"
+            )
+
+    return Result([row.to_data() for row in rows], show)
 
 
 def _show(rows: list[SkillUsage], *, unknown: bool) -> None:

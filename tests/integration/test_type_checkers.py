@@ -1,0 +1,56 @@
+"""The programs of examples/ under strict type checkers, as a user's own code."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PARTLY_UNKNOWN = ("create_agent", "invoke")
+"""What LangChain itself leaves partly unknown."""
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    """The examples in a folder of their own."""
+    for program in [*(ROOT / "examples").glob("*.py"), *(ROOT / "examples" / "guides").glob("*.py")]:
+        shutil.copy(program, tmp_path)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_the_examples_pass_mypy_strict(programs: Path):
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--config-file",
+        "",
+        "--cache-dir",
+        ".mypy_cache",
+        ".",
+    ]
+    done = subprocess.run(command, cwd=programs, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    shutil.which("pyright") is None, reason="pyright is not installed: npm install -g pyright"
+)
+def test_the_examples_pass_pyright_strict(programs: Path):
+    settings = {"include": ["."], "typeCheckingMode": "strict"}
+    (programs / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = ["pyright", "--pythonpath", sys.executable, "--outputjson", "-p", "."]
+    done = subprocess.run(command, cwd=programs, capture_output=True, text=True, check=False)
+    found = json.loads(done.stdout)["generalDiagnostics"]
+    ours = [each for each in found if not each["message"].startswith(_partly_unknown())]
+    assert ours == []
+
+
+def _partly_unknown() -> tuple[str, ...]:
+    return tuple(f'Type of "{name}" is partially unknown' for name in PARTLY_UNKNOWN)
