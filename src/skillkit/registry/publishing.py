@@ -54,7 +54,7 @@ class Claims(TypedDict, total=False):
     skill: str
     """The name, which has to be the one in SKILL.md."""
     version: str
-    """The number; else that of the header, else the next patch."""
+    """The number; else that of the header, else the next patch, but for the bytes of the last number."""
     changelog: str
 
 
@@ -156,34 +156,38 @@ class Publisher:
             state = State.HELD if reasons else State.PUBLISHED
             judged = {"state": state.value, "reason": "; ".join(reasons), "created": now}
             times = {"published": None if reasons else now}
-            database.insert("version", {"skill": skill, "number": number, **row, **judged, **times})
+            fields = {"skill": skill, "number": number, **row, **judged, **times}
+            version = database.insert("version", fields)
             registry.set_latest(skill)
             registry.record(caller, state.value, owner["id"], f"{title}@{number}", "; ".join(reasons))
-        return self._publication(owner, checked, number, False, previous)
+        return self._publication(owner, checked, version, False, previous)
 
     def _existing(self, owner: Row, checked: CheckedSkill, number: str) -> Publication | None:
-        """Return the version of this number, if any. Raises ConflictError if its bytes differ."""
-        row = self._row(owner, checked, number)
+        """Return the version with these bytes: of this number, or if there is none of the last one used.
+
+        Raises ConflictError if the number has other bytes.
+        """
+        found = self.registry.database.rows(
+            "SELECT version.id, number, digest FROM version JOIN skill ON skill.id = version.skill"
+            " WHERE skill.owner = ? AND skill.name = ?",
+            owner["id"],
+            checked.name,
+        )
+        rows = {row["number"]: row for row in found}
+        row = rows.get(number or max(rows, key=Version.parse, default=""))
         if row is None:
             return None
         if row["digest"] != checked.tree.digest.digest:
-            free = next_patch(self.registry.numbers(row["skill"]))
+            if not number:
+                return None
+            free = next_patch(list(rows))
             raise ConflictError(f"Version {number} already exists; the next free number is {free}")
-        return self._publication(owner, checked, number, True, None)
-
-    def _row(self, owner: Row, checked: CheckedSkill, number: str) -> Row | None:
-        return self.registry.database.row(
-            "SELECT version.* FROM version JOIN skill ON skill.id = version.skill"
-            " WHERE skill.owner = ? AND skill.name = ? AND version.number = ?",
-            owner["id"],
-            checked.name,
-            number,
-        )
+        return self._publication(owner, checked, row["id"], True, None)
 
     def _publication(
-        self, owner: Row, checked: CheckedSkill, number: str, existed: bool, previous: Capabilities | None
+        self, owner: Row, checked: CheckedSkill, version: int, existed: bool, previous: Capabilities | None
     ) -> Publication:
-        row = self._row(owner, checked, number)
+        row = self.registry.database.row("SELECT * FROM version WHERE id = ?", version)
         assert row is not None
         difference = [] if previous is None else previous.difference(checked.card)
         return Publication(owner["name"], checked.name, VersionRow.of(row), existed, difference)

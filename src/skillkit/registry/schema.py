@@ -51,6 +51,7 @@ _FIRST = """
         cases TEXT NOT NULL,
         changelog TEXT NOT NULL,
         state TEXT NOT NULL,
+        earlier TEXT NOT NULL DEFAULT '',
         reason TEXT NOT NULL,
         publisher TEXT NOT NULL,
         created REAL NOT NULL,

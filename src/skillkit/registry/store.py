@@ -4,7 +4,7 @@ import json
 import re
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 from skillkit.core.foreign_json import parse_json
@@ -355,9 +355,10 @@ class Registry:
             raise RejectedError(f"Give a reason to {action} a version")
         with self.database.writing() as database:
             changed = database.run(
-                "UPDATE version SET state = ?, reason = ?, published = COALESCE(published, ?)"
+                f"UPDATE version SET state = {'earlier' if after is None else '?'}, earlier = state,"
+                " reason = ?, published = COALESCE(published, ?)"
                 f" WHERE id = ? AND state IN ({_quoted(before)})",
-                after.value,
+                *(() if after is None else (after.value,)),
                 reason.strip(),
                 time.time() if after is State.PUBLISHED else None,
                 version.id,
@@ -367,7 +368,9 @@ class Registry:
             self.set_latest(skill.id)
             subject = f"{skill.title}@{version.number}"
             self.record(caller, f"{action}{_PAST[action]}", skill.owner, subject, reason.strip())
-        return replace(version, state=after, reason=reason.strip())
+            row = database.row("SELECT * FROM version WHERE id = ?", version.id)
+        assert row is not None
+        return VersionRow.of(row)
 
     def set_latest(self, skill: int) -> None:
         """Point a skill to its highest published release, or prerelease; unlist it if it has none."""
@@ -433,8 +436,9 @@ _ACTIONS = {
     "yank": (PUBLISH, (State.PUBLISHED,), State.YANKED),
     "unyank": (PUBLISH, (State.YANKED,), State.PUBLISHED),
     "block": (REVIEW, (State.PUBLISHED, State.YANKED), State.BLOCKED),
-    "unblock": (REVIEW, (State.BLOCKED,), State.PUBLISHED),
+    "unblock": (REVIEW, (State.BLOCKED,), None),
 }
+"""Scope, the states before, the state after; None is the one before that."""
 _PAST = {"approve": "d", "refuse": "d", "yank": "ed", "unyank": "ed", "block": "ed", "unblock": "ed"}
 
 

@@ -51,6 +51,7 @@ def test_the_header_or_the_next_patch_gives_the_number(tmp_path: Path) -> None:
     assert workshop.publish(token, headed).version.number == "1.0.0"
     assert workshop.publish(token, skill_files("demo", "two")).version.number == "1.0.1"
     assert workshop.publish(token, headed).existed
+    assert workshop.publish(token, skill_files("demo", "two")).existed  # sent again after a lost answer
     with pytest.raises(ConflictError, match=r"1\.0\.2"):
         workshop.publish(token, skill_files("demo", "three"), "1.0.0")
 
@@ -103,6 +104,18 @@ def test_only_the_owner_lists_a_yanked_version_again(tmp_path: Path) -> None:
         workshop.registry.change(reviewer, skill, "1.0.0", "unyank")
     changed = workshop.registry.change(workshop.caller(token), skill, "1.0.0", "unyank")
     assert changed.state.value == "published"
+
+
+def test_unblocking_restores_the_state_before(tmp_path: Path) -> None:
+    workshop = Workshop(tmp_path)
+    workshop.publish(workshop.token(), skill_files("demo"))
+    registry = workshop.registry
+    skill = registry.skill(OPERATOR, "demo", "acme", Purpose.SEE)
+    for before, action in (("published", "block"), ("yanked", "yank")):
+        registry.change(OPERATOR, skill, "1.0.0", action, "leaks a key")
+        if action == "yank":
+            registry.change(OPERATOR, skill, "1.0.0", "block", "leaks a key")
+        assert registry.change(OPERATOR, skill, "1.0.0", "unblock").state.value == before
 
 
 def test_commits_of_an_owner_never_change_and_are_made_once(tmp_path: Path) -> None:
