@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ray_cluster import HEAD, PORT, RayCluster, running_cluster, wait_until
+from ray_cluster import HEAD, PORT, RayCluster, processes, running_cluster, wait_until
 
 from skillkit.core.digest_memo import DigestMemo
 from skillkit.fleet.cluster import FleetError, connect
@@ -93,6 +93,12 @@ class Fleet:
         )
         return name
 
+    def kill_worker(self, name: str) -> None:
+        """Kill a worker and wait for its end: until then the gateway takes it for ready."""
+        pid = self.machines()[name]["pid"]
+        self.ray.kill(self.workers[name])
+        wait_until(lambda: pid not in processes(), 60, f"the end of {name}")
+
     def stop_workers(self) -> None:
         for worker in self.workers.values():
             self.ray.kill(worker)
@@ -134,7 +140,7 @@ class Fleet:
         return sum(name.startswith(request.skill) for name in os.listdir(self.marks))
 
     def wait_for_start(self, request: ScriptRequest) -> None:
-        wait_until(lambda: self.starts(request), 60, "the start of the script")
+        wait_until(lambda: self.starts(request), 120, "the start of the script")
 
 
 @contextmanager

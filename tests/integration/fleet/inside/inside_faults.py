@@ -38,7 +38,8 @@ class Called:
         before = {name: each["running"] for name, each in fleet.machines().items()}
         self.pool = ThreadPoolExecutor(1)
         self.future = self.pool.submit(fleet.runner(**options).run, request)
-        fleet.wait_for_start(request)
+        wait_until(lambda: self.future.done() or fleet.starts(request), 120, "the start of the script")
+        assert fleet.starts(request), self.future.result()
         after = fleet.machines()
         self.worker = next((name for name in after if after[name]["running"] > before.get(name, 0)), "")
 
@@ -95,7 +96,7 @@ def test_a_machine_that_falls_silent_is_given_up(fleet, machines, what):
         os.kill(pid, signal.SIGCONT)
     wait_until(lambda: fleet.machines()[called.worker]["state"] == "ready")
     assert fleet.starts(called.request) == 1
-    fleet.ray.kill(fleet.workers[called.worker])
+    fleet.kill_worker(called.worker)
     wait_until(lambda: not script_processes(called.request))
 
 
