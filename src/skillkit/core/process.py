@@ -1,17 +1,26 @@
 """Bounded subprocesses: in a session of their own, without a terminal, within limits."""
 
 import os
+import select
 import signal
 import subprocess
-import threading
 import time
+from _thread import start_new_thread
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol
+from typing import Protocol
 
 MAX_MEMORY = 512 * 1024 * 1024
+_PAUSE = 0.2
+"""Seconds between two looks at the limits."""
+_ENDING = 0.005
+"""Seconds between two looks at a program that has closed its pipes and is not gone yet."""
+_CHUNK = 65536
+_COMPLAINT = 65536
+_DRAINED = 32
+"""Chunks that are read after the end of the program."""
 # A limit that children inherit has to be set before the program starts, and not by code of ours between
 # fork and exec, which can dead-lock in a process with threads.
 # The second process ends the whole group when the pipe closes: that happens when ours is gone, even when it
@@ -75,27 +84,24 @@ def run(
 ) -> ProgramOutput:
     """Run `command` with limits on time, memory, output and disk; no child outlives it or us."""
     answer = ProgramOutput(b"", "", -1)
-
-    def too_large() -> bool:
-        return watched is not None and watched.exceeded()
-
     with _running(command, environment, cwd, memory) as process:
-        output = _Reader(process.stdout, limit)
-        complaint = _Reader(process.stderr, 64 * 1024)
-        writer = threading.Thread(target=_send, args=(process.stdin, send), daemon=True)
-        writer.start()
-        deadline = time.monotonic() + timeout
-        while process.poll() is None and not answer.stopped:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(0.2)
-            if output.overflow or too_large():
+        pipes = _Pipes(process, send, limit)
+        began = checked = time.monotonic()
+        while not _has_ended(process) and not (answer.stopped or pipes.overflow):
+            pipes.transfer(_PAUSE)
+            if (now := time.monotonic()) - checked < _PAUSE:
+                continue
+            checked = now
+            if watched is not None and watched.exceeded():
                 break
-            if time.monotonic() > deadline:
+            if now - began > timeout:
                 answer.stopped, answer.timed_out = f"timeout after {timeout:.0f} seconds", True
             elif stop is not None and stop.is_set():
                 answer.stopped = "interrupted"
-    answer.output, answer.complaint = output.result(), complaint.result().decode("utf-8", "replace")
-    if output.overflow:
+        _end(process)
+        pipes.drain()
+    answer.output, answer.complaint = bytes(pipes.output), pipes.complaint.decode("utf-8", "replace")
+    if pipes.overflow:
         answer.stopped = f"more than {limit:,} bytes of output"
     elif watched is not None and watched.exceeded():
         answer.stopped = f"it is larger than {watched.limit:,} bytes"
@@ -111,8 +117,7 @@ def _running(
 
     It is started in a thread: a signal that interrupts this one cannot lose what was started.
     """
-    started: list[subprocess.Popen[bytes]] = []
-    failed: list[OSError] = []
+    outcome: list[subprocess.Popen[bytes] | OSError] = []
     watched, held = os.pipe()
     most = "unlimited" if memory is None else str(memory // 1024)
     limits = ["/bin/sh", "-c", _STARTER, "sh", most, str(watched)]
@@ -126,29 +131,34 @@ def _running(
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
+                bufsize=0,
                 start_new_session=True,
                 pass_fds=(watched,),
             )
-            started.append(process)
+            outcome.append(process)
         except OSError as error:
-            failed.append(error)
-        finally:
-            tried.set()
+            outcome.append(error)
 
-    # Not Thread.join: interrupted once, it returns immediately when called again.
-    tried = threading.Event()
-    thread = threading.Thread(target=start)
+    def wait() -> None:
+        while begun and not outcome:
+            time.sleep(0.001)
+
+    # Neither Thread nor Event, nor Popen's own wait: their locks stay taken when a signal handler raises.
+    begun = 0
     try:
-        thread.start()
-        tried.wait()
-        if failed:
-            raise failed[0]
-        yield started[0]
+        begun = start_new_thread(start, ())
+        wait()
+        if isinstance(outcome[0], OSError):
+            raise outcome[0]
+        yield outcome[0]
     finally:
-        if thread.ident is not None:
-            tried.wait()
-        for process in started:
-            _end(process)
+        wait()
+        for process in outcome:
+            if isinstance(process, subprocess.Popen):
+                _end(process)
+                for stream in (process.stdin, process.stdout, process.stderr):
+                    if stream is not None:
+                        stream.close()
         os.close(watched)
         os.close(held)
 
@@ -156,39 +166,82 @@ def _running(
 def _end(process: "subprocess.Popen[bytes]") -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    _has_ended(process, 0)
 
 
-def _send(stream: IO[bytes] | None, data: bytes) -> None:
-    if stream is not None:
-        with suppress(BrokenPipeError), stream:
-            stream.write(data)
+def _has_ended(process: "subprocess.Popen[bytes]", options: int = os.WNOHANG) -> bool:
+    """Like `Popen.poll`, without the lock that a signal handler which raises would leave taken."""
+    if process.returncode is None:
+        try:
+            ended, status = os.waitpid(process.pid, options)
+        except ChildProcessError:
+            ended, status = process.pid, signal.SIGKILL  # a call that was interrupted has reaped it
+        if ended:
+            process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode is not None
 
 
-class _Reader(threading.Thread):
-    """Reads a pipe to its end and keeps at most `limit` bytes."""
+class _Pipes:
+    """Sends a program its input and keeps the beginning of its output, without threads."""
 
-    def __init__(self, stream: IO[bytes] | None, limit: int) -> None:
-        super().__init__(daemon=True)
-        self._stream = stream
-        self._limit = limit
-        self._kept: list[bytes] = []
-        self._size = 0
+    def __init__(self, process: "subprocess.Popen[bytes]", send: bytes, limit: int) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self.output, self.complaint = bytearray(), bytearray()
         self.overflow = False
-        self.start()
+        self._limit = limit
+        self._input = process.stdin
+        self._send = memoryview(send)
+        self._kept = {process.stdout.fileno(): self.output, process.stderr.fileno(): self.complaint}
+        self._open = select.poll()
+        self._left = 3
+        for descriptor in (self._input.fileno(), *self._kept):
+            os.set_blocking(descriptor, False)
+        for descriptor in self._kept:
+            self._open.register(descriptor, select.POLLIN)
+        self._open.register(self._input, select.POLLOUT)
+        self._write()
 
-    def run(self) -> None:
-        if self._stream is None:
+    def transfer(self, seconds: float) -> bool:
+        """Wait for a pipe that is ready and serve those that are; False if none became ready."""
+        ready = self._open.poll(1000 * (seconds if self._left else min(seconds, _ENDING)))
+        for descriptor, _ in ready:
+            if descriptor in self._kept:
+                self._read(descriptor)
+            else:
+                self._write()
+        return bool(ready)
+
+    def drain(self) -> None:
+        """Read what is left, and never wait for a process that still holds a pipe."""
+        for _ in range(_DRAINED):
+            if not self.transfer(0):
+                return
+
+    def _read(self, descriptor: int) -> None:
+        try:
+            chunk = os.read(descriptor, _CHUNK)
+        except BlockingIOError:
             return
-        with self._stream as stream:
-            while chunk := stream.read1(65536):  # type: ignore[attr-defined]
-                space = self._limit - self._size
-                if len(chunk) > space:
-                    self.overflow = True
-                    chunk = chunk[:space]
-                self._size += len(chunk)
-                self._kept.append(chunk)
+        if not chunk:
+            self._close(descriptor)
+        kept = self._kept[descriptor]
+        space = (self._limit if kept is self.output else _COMPLAINT) - len(kept)
+        self.overflow |= kept is self.output and len(chunk) > space
+        kept += chunk[:space]
 
-    def result(self) -> bytes:
-        self.join()
-        return b"".join(self._kept)
+    def _write(self) -> None:
+        try:
+            while self._send:
+                self._send = self._send[os.write(self._input.fileno(), self._send[:_CHUNK]) :]
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            pass
+        self._close(self._input.fileno())
+        self._input.close()
+
+    def _close(self, descriptor: int) -> None:
+        self._open.unregister(descriptor)
+        self._left -= 1

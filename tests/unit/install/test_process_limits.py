@@ -141,3 +141,36 @@ run(["sh", "-c", "sleep 1000 & echo $$ $! > started; wait"], environment={{"PATH
     for descriptor in watched:
         assert select.select([descriptor], [], [], 60)[0], "still running"
         os.close(descriptor)
+
+
+INTERRUPTED = """
+import faulthandler, random, signal, sys
+from pathlib import Path
+from skillkit.core.process import run
+
+class Stopped(Exception): pass
+
+def stop(*_):
+    raise Stopped
+
+signal.signal(signal.SIGALRM, stop)
+faulthandler.dump_traceback_later(120, exit=True)
+random.seed(1)
+for _ in range(2000):
+    try:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, random.random() * 0.008)
+            run(["true"], environment={}, cwd=Path("/"), timeout=60)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except Stopped:
+        pass
+"""
+
+
+@pytest.mark.slow
+def test_a_signal_at_any_moment_of_a_start_leaves_nothing_waiting():
+    ended = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=200, check=False
+    )
+    assert ended.returncode == 0, ended.stderr[-3000:]
