@@ -2,13 +2,13 @@
 
 import asyncio
 import contextlib
-import socket
 import threading
 import uuid
 from pathlib import Path
 from typing import Any
 
 import uvicorn
+from free_ports import free_port
 
 from skillkit.fleet.engine import EngineLostError, NoWorkerError, WorkerGoneError
 from skillkit.fleet.gateway import Gateway
@@ -89,9 +89,7 @@ class GatewayHere:
         if not self.keys_path.exists():
             add_key(self.keys_path)
         self.keys = FleetKeys.read(self.keys_path)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.loop = asyncio.new_event_loop()
         self.engine: Any = None

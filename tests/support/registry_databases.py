@@ -5,7 +5,6 @@ import pwd
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -13,10 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from free_ports import free_port
+from ray_cluster import wait_until
 
 from skillkit.registry.database import Database
 from skillkit.registry.sqlite import open_database
 
+READY = "ready to accept connections"
 _server: list[str] = []
 """The URL of the PostgreSQL server whose databases are used; empty for SQLite."""
 
@@ -42,30 +44,23 @@ def postgres() -> Iterator[str]:
     folder = Path(tempfile.mkdtemp(prefix="registry-postgres-"))
     if user:
         shutil.chown(folder, user)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     data = folder / "data"
     made = [initdb, "-D", str(data), "-U", "skillkit", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]
     subprocess.run(made, check=True, capture_output=True, user=user, cwd=folder)
     options = ["-p", str(port), "-h", "127.0.0.1", "-k", str(folder), "-c", "fsync=off"]
-    process = subprocess.Popen(
-        [server, "-D", str(data), *options],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        user=user,
-        cwd=folder,
-    )
+    log = folder / "log"
+    with log.open("w") as written:  # a pipe that nobody reads would block the server when it is full
+        process = subprocess.Popen(
+            [server, "-D", str(data), *options], stdout=written, stderr=written, user=user, cwd=folder
+        )
     try:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "ready to accept connections" in line:
-                break
+        wait_until(lambda: process.poll() is not None or READY in log.read_text(), 60, "PostgreSQL's start")
+        assert process.poll() is None, log.read_text()
         yield f"postgresql://skillkit@127.0.0.1:{port}"
     finally:
         process.send_signal(signal.SIGQUIT)  # at once; nothing of it is needed again
-        process.communicate(timeout=60)
+        process.wait(60)
         shutil.rmtree(folder)
 
 

@@ -98,7 +98,6 @@ def run(
                 answer.stopped, answer.timed_out = f"timeout after {timeout:.0f} seconds", True
             elif stop is not None and stop.is_set():
                 answer.stopped = "interrupted"
-        _end(process)
         pipes.drain()
     answer.output, answer.complaint = bytes(pipes.output), pipes.complaint.decode("utf-8", "replace")
     if pipes.overflow:

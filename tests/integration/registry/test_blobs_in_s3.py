@@ -1,7 +1,6 @@
 """A registry whose archives are in a bucket of S3, played by moto on loopback."""
 
 import os
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from free_ports import free_port
 from registering import packed, skill_files
 from registry_server import serving
 
@@ -37,9 +37,7 @@ def endpoint(pytestconfig: pytest.Config) -> Iterator[str]:
             if done.returncode:
                 pytest.skip(f"moto could not be installed: {done.stderr[-200:]}")
             (folder / "complete").touch()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     program = "from moto.server import main; main()"
     process = subprocess.Popen(
         [sys.executable, "-c", program, "-H", "127.0.0.1", "-p", str(port)],
