@@ -20,9 +20,6 @@ _OTHER_RELEASE = re.compile(
     rb"ImportError: cannot import name '(\w{1,200})' from '(\w{1,100})[\w.]{0,200}' "
     rb"\([^()\n]{0,1000}site-packages"
 )
-_IMPORTS_OWN_FOLDER = (
-    "The script imports its own folder by name, so it is meant to be run as a module of the skill"
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import time
+from itertools import dropwhile, takewhile
 from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
@@ -10,14 +11,9 @@ from skillkit.agent.telemetry import Step
 from skillkit.core.text import escape_hidden, one_line, strip_hidden
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
     from rich.live import Live
     from rich.text import Text
-from itertools import dropwhile, takewhile
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
 
 _MAX_LINE = 200
 _FENCE = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)

@@ -1,7 +1,6 @@
 """The MCP server: tools, resources, prompts and the Skills extension over one manager."""
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -44,8 +43,6 @@ from skillkit.integrations.mcp.published import (
 )
 from skillkit.scripts import ScriptTools
 from skillkit.scripts.outputs import SCHEME
-
-logger = logging.getLogger(__name__)
 
 EXTENSION = "io.modelcontextprotocol/skills"
 SETTINGS = {"directoryRead": True}
