@@ -65,30 +65,19 @@ def skill_input_filter(
     """
 
     async def extend(data: CallModelData[Any]) -> ModelInputData:
-        return await _extended(conversation, data, elsewhere=elsewhere)
+        items, talk = data.model_data.input, _conversation(conversation, data.context)
+        disclosed = talk.take_disclosed()
+        if disclosed is not None and disclosed.everything and not talk.among_messages:
+            prompt = data.model_data.instructions or ""
+            data.model_data.instructions = prompt.replace(disclosed.everything, disclosed.instructions)
+        talk.among_messages = True
+        insertions = await talk.insertions(items, disclosed.note if disclosed else "", elsewhere=elsewhere)
+        data.model_data.input = with_insertions(items, insertions, _as_item)
+        return data.model_data
 
-    _mark(conversation)
-    return extend
-
-
-def _mark(conversation: Conversation | ConversationOf) -> None:
-    """Record that insertions are among the messages; for a run's own conversation, on its first request."""
-    if isinstance(conversation, Conversation):
+    if isinstance(conversation, Conversation):  # one of a run's own is marked by its first request
         conversation.among_messages = True
-
-
-async def _extended(
-    conversation: Conversation | ConversationOf, data: CallModelData[Any], *, elsewhere: bool
-) -> ModelInputData:
-    items, talk = data.model_data.input, _conversation(conversation, data.context)
-    disclosed = talk.take_disclosed()
-    if disclosed is not None and disclosed.everything and not talk.among_messages:
-        prompt = data.model_data.instructions or ""
-        data.model_data.instructions = prompt.replace(disclosed.everything, disclosed.instructions)
-    talk.among_messages = True
-    insertions = await talk.insertions(items, disclosed.note if disclosed else "", elsewhere=elsewhere)
-    data.model_data.input = with_insertions(items, insertions, _as_item)
-    return data.model_data
+    return extend
 
 
 @dataclass
@@ -131,20 +120,19 @@ class SkillAgent(Agent[TContext]):
 
     def _options(self, options: dict[str, Any]) -> dict[str, Any]:
         """Return the options of a run, with its own input filter before ours."""
-        conversation = self.conversation
-        if conversation is None:
+        if self.conversation is None:
             return options
         given = options.get("run_config") or RunConfig()
         config = RunConfig(**given) if isinstance(given, dict) else given
-        own, elsewhere = config.call_model_input_filter, any(map(options.get, _KEPT_BY_SERVICE))
+        elsewhere = any(map(options.get, _KEPT_BY_SERVICE))
+        ours = skill_input_filter(self.conversation, elsewhere=elsewhere)
 
         async def both(data: CallModelData[Any]) -> ModelInputData:
-            if own is not None:
-                filtered = own(data)
+            for each in filter(None, (config.call_model_input_filter, ours)):
+                filtered = each(data)
                 data.model_data = await filtered if isawaitable(filtered) else filtered
-            return await _extended(conversation, data, elsewhere=elsewhere)
+            return data.model_data
 
-        _mark(conversation)
         return {**options, "run_config": replace(config, call_model_input_filter=both)}
 
     async def get_system_prompt(self, run_context: RunContextWrapper[TContext]) -> str | None:
@@ -210,7 +198,7 @@ async def _disclosed(conversation: Conversation, context: RunContextWrapper[Any]
     """Disclose for a request; the SDK passes all messages only in the first request of a run."""
     seen, requests = context.turn_input, context.usage.requests
     return await conversation.adisclose_once(
-        (_SameObject(seen), requests),
+        (context, requests),
         seen,
         whole_history=bool(seen) and requests == 0 and not conversation.among_messages,
         elsewhere=conversation.among_messages,
@@ -224,18 +212,6 @@ def _asking(tool: SdkTool) -> SdkTool | None:
 
 def _as_item(insertion: Insertion) -> TResponseInputItem:
     return {"role": "user", "content": insertion.text}
-
-
-class _SameObject:
-    """Compares equal if it holds the same object."""
-
-    def __init__(self, held: object) -> None:
-        self.held = held
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _SameObject) and other.held is self.held
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def _function_tool(conversation: Conversation, tool: Tool) -> FunctionTool:
