@@ -20,8 +20,8 @@ _LENGTHS = (None, 480, 240, 120)
 SHORTEST_CLAUSE, SHORT_CLAUSE, LONGEST_CLAUSE = 20, 20, 60
 SHORTEST_LINE, MOST_CHARACTERS = 4, 8
 """Tokens of the shortest line, and characters of the longest token: bounds that save exact counts."""
-STEPS: tuple[int | None, ...] = (60, 120, 240, 480, None)
-"""Successive lengths of descriptions in characters; None is the full text."""
+STEPS: tuple[int | None, ...] = (0, 60, 120, 240, 480, None)
+"""Successive lengths of descriptions in characters; 0 is the name alone, None the full text."""
 TITLE = "## Agent Skills"
 
 Rank = Callable[[SkillMetadata], int]
@@ -128,7 +128,7 @@ def render_catalogue(
     whole = cache(lambda index: one_line(ordered[index].description))
 
     def describe(index: int, length: int | None) -> str:
-        return cut(whole(index), length)
+        return "" if length == 0 else cut(whole(index), length)
 
     def price(index: int, description: str) -> int:
         return counter.count(_entry(ordered[index], description, style))
@@ -241,23 +241,14 @@ def allot(
     """
     shown: dict[int, str] = {}
     paid: dict[int, int] = {}
-    left = budget
-
-    def buy(entry: int, description: str) -> bool:
-        nonlocal left
-        if shown.get(entry) == description:
-            return True
-        cost = price(entry, description)
-        more = cost - paid.get(entry, 0)
-        if more > left:
-            return False
-        left -= more
-        paid[entry] = cost
-        shown[entry] = description
-        return True
-
-    if all(buy(entry, "") for entry in order):
-        for length in STEPS:
-            if not all(buy(entry, describe(entry, length)) for entry in order):
-                break
+    for length in STEPS:
+        for entry in order:
+            description = describe(entry, length)
+            if shown.get(entry) == description:
+                continue
+            cost = price(entry, description)
+            budget -= cost - paid.get(entry, 0)
+            if budget < 0:
+                return shown
+            shown[entry], paid[entry] = description, cost
     return shown
