@@ -15,6 +15,8 @@ from pathlib import Path
 MAX_PATTERNS = 1000
 MAX_LENGTH = 4096
 _ANYWHERE = "**"
+_BRACES = re.compile(r"\\.|[{},]", re.DOTALL)
+_TOKEN = re.compile(r"\[(?P<set>.[^]]*)\]|\\.|.", re.DOTALL)
 _NOTHING = re.compile(r"(?!)")
 
 
@@ -25,11 +27,7 @@ def matches_any(patterns: tuple[str, ...], path: str, *, partial: bool = False) 
     With `partial`, `path` may lack folders at its beginning.
     """
     parts = tuple(part for part in path.split("/") if part)
-    for pattern in _compiled(patterns):
-        starts = range(len(pattern)) if partial else range(1)
-        if any(_fits(pattern[start:], parts) for start in starts):
-            return True
-    return False
+    return any(_fits(pattern, parts, partial=partial) for pattern in _compiled(patterns))
 
 
 def relative_name(name: str, project: Path) -> str | None:
@@ -63,24 +61,19 @@ def expand_braces(patterns: Iterable[str]) -> list[str]:
 def _alternatives(pattern: str) -> list[str]:
     """Return the alternatives of the first pair of braces with a comma in it; none without such a pair."""
     depth, start, cuts = 0, -1, list[int]()
-    position = 0
-    while position < len(pattern):
-        character = pattern[position]
-        if character == "\\":
-            position += 1
-        elif character == "{":
+    for mark in _BRACES.finditer(pattern):
+        position = mark.start()
+        if mark[0] == "{":
             if depth == 0:
                 start, cuts = position, []
             depth += 1
-        elif character == "," and depth == 1:
+        elif mark[0] == "," and depth == 1:
             cuts.append(position)
-        elif character == "}" and depth:
+        elif mark[0] == "}" and depth:
             depth -= 1
             if depth == 0 and cuts:
-                bounds = [start, *cuts, position]
-                inner = [pattern[low + 1 : high] for low, high in pairwise(bounds)]
+                inner = [pattern[low + 1 : high] for low, high in pairwise([start, *cuts, position])]
                 return [f"{pattern[:start]}{one}{pattern[position + 1 :]}" for one in inner]
-        position += 1
     return []
 
 
@@ -97,65 +90,44 @@ def _parts(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
     if pattern.endswith("/"):
         pattern += _ANYWHERE  # a folder means what is in it
     parts = [part for part in pattern.split("/") if part]
-    repeated = {number for number in range(1, len(parts)) if parts[number - 1] == parts[number] == _ANYWHERE}
     return tuple(
         None if part == _ANYWHERE else _part(part)
-        for number, part in enumerate(parts)
-        if number not in repeated
+        for part, before in zip(parts, ["", *parts], strict=False)
+        if not part == before == _ANYWHERE
     )
 
 
-def _fits(pattern: Sequence[re.Pattern[str] | None], parts: Sequence[str]) -> bool:
-    """Whether the parts match one after the other; `reached` are the places in `pattern` to continue from."""
-    reached = _with_skipped(pattern, {0})
-    for part in parts:
-        following = set()
-        for place in reached:
-            if place < len(pattern):
-                wanted = pattern[place]
-                if wanted is None:
-                    following |= {place, place + 1} if place == len(pattern) - 1 else {place}
-                elif wanted.fullmatch(part):
-                    following.add(place + 1)
-        reached = _with_skipped(pattern, following)
+def _fits(pattern: Sequence[re.Pattern[str] | None], parts: Sequence[str], *, partial: bool) -> bool:
+    """Whether the parts match one after the other; `reached` are the numbers of parts matched so far."""
+    reached = {0}
+    for place, wanted in enumerate(pattern, 1):
+        if partial:
+            reached.add(0)
         if not reached:
             return False
-    return len(pattern) in reached
-
-
-def _with_skipped(pattern: Sequence[re.Pattern[str] | None], places: set[int]) -> set[int]:
-    """Add the places behind a `**` that matches no folder; the last one must match something."""
-    found = set(places)
-    for place in sorted(places):
-        while place < len(pattern) - 1 and pattern[place] is None:
-            place += 1  # noqa: PLW2901
-            found.add(place)
-    return found
+        if wanted is None:  # at the end it must match something
+            reached = set(range(min(reached) + (place == len(pattern)), len(parts) + 1))
+        else:
+            reached = {end + 1 for end in reached if end < len(parts) and wanted.fullmatch(parts[end])}
+    return len(parts) in reached
 
 
 def _part(part: str) -> re.Pattern[str]:
     """Match one part of a path; every piece after a `*` is searched once, from left to right."""
-    pieces, position = [""], 0
-    while position < len(part):
-        character = part[position]
-        if character == "*":
+    pieces = [""]
+    for token in _TOKEN.finditer(part):
+        if token[0] == "*":
             pieces.append("")
-        elif character == "?":
+        elif token[0] == "?":
             pieces[-1] += "."
-        elif character == "[":
-            end = part.find("]", position + 2)
-            if end < 0:
-                return _NOTHING
-            inner = part[position + 1 : end]
-            negated = inner[:1] in ("!", "^")
+        elif token[0] == "[":
+            return _NOTHING
+        elif inner := token["set"]:
+            negated = inner[0] in "!^"
             escaped = re.sub(r"([\\\[\]&~|^])", r"\\\1", inner[negated:])
             pieces[-1] += f"[{'^' if negated else ''}{escaped}]"
-            position = end
         else:
-            if character == "\\" and position + 1 < len(part):
-                position += 1
-            pieces[-1] += re.escape(part[position])
-        position += 1
+            pieces[-1] += re.escape(token[0][-1])
     first, *others = pieces
     if not others:
         return _regex(first)

@@ -1,10 +1,13 @@
 """The `paths` of a header: which files of a project they mean, and that no pattern takes long to try."""
 
 import os
+import sys
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
+from skillkit.core import path_patterns
 from skillkit.core.path_patterns import MAX_PATTERNS, expand_braces, matches_any, relative_name
 
 
@@ -56,6 +59,27 @@ def test_braces_beyond_the_limit_stand_for_themselves() -> None:
 def test_patterns_of_a_stranger_are_answered(pattern: str, path: str) -> None:
     """A pattern that goes back would not come to an end here."""
     assert matches_any((pattern,), path) in (True, False)
+
+
+def test_the_work_grows_with_the_pattern_times_the_path_and_no_faster() -> None:
+    def lines_run(folders: int) -> int:
+        path_patterns._compiled.cache_clear()
+        counted = 0
+
+        def count(frame: FrameType, event: str, _: object) -> object:
+            nonlocal counted
+            counted += event == "line" and frame.f_globals["__name__"] == path_patterns.__name__
+            return count
+
+        before = sys.gettrace()
+        sys.settrace(count)
+        try:
+            matches_any(("**/*/" * folders,), "/".join("a" * folders), partial=True)
+        finally:
+            sys.settrace(before)
+        return counted
+
+    assert lines_run(40) < 6 * lines_run(20)
 
 
 def test_names_are_seen_from_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
