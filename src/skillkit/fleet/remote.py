@@ -1,6 +1,5 @@
 """A ScriptRunner that runs scripts on the machines of a gateway; needs no Ray and opens no port."""
 
-import asyncio
 import base64
 import contextlib
 import os
@@ -26,6 +25,7 @@ from skillkit.scripts.exceptions import RefusedRunError
 from skillkit.scripts.inputs import InputsError, check_project
 from skillkit.scripts.models import Outcome, ScriptRequest, ScriptResult
 from skillkit.scripts.pinned_run import LOCALE
+from skillkit.scripts.runners import ThreadedRunner
 
 BACKEND = "fleet"
 """The sandbox in a result if no machine's sandbox was reached."""
@@ -39,7 +39,7 @@ _UPLOAD = 120.0
 _CANCELLED = ScriptResult(Outcome.CANCELLED, BACKEND, message="Script was cancelled")
 
 
-class RemoteRunner:
+class RemoteRunner(ThreadedRunner):
     """Runs requests on a fleet: with the same results, codes, limits and grants as on this machine.
 
     A script is started at most once; if its machine is lost, the run ends as `lost`, unless its skill
@@ -80,26 +80,6 @@ class RemoteRunner:
         self._runs: set[_Run] = set()
         self._tenants: dict[str, _Tenant] = {}
 
-    def run(self, request: ScriptRequest) -> ScriptResult:
-        """Run one request to completion. Interrupting the caller kills the script."""
-        run, future = self._submit(request)
-        try:
-            return future.result()
-        except BaseException:
-            run.cancel()
-            raise
-
-    async def arun(self, request: ScriptRequest) -> ScriptResult:
-        """`run` without blocking; cancelling the awaiting task kills the script before it returns."""
-        run, future = self._submit(request)
-        waiting = asyncio.wrap_future(future)
-        try:
-            return await asyncio.shield(waiting)
-        except asyncio.CancelledError:
-            await asyncio.to_thread(run.cancel)
-            await asyncio.wait([waiting])
-            raise
-
     def prepare(self, request: ScriptRequest) -> dict[str, str]:
         """Transfer a request's tree and packages to every machine; return the error by host, "" for
         success."""
@@ -122,7 +102,7 @@ class RemoteRunner:
         for tenant in tenants.values():
             tenant.client.close()
 
-    def _submit(self, request: ScriptRequest) -> "tuple[_Run, Future[ScriptResult]]":
+    def _submit(self, request: ScriptRequest) -> "tuple[Callable[[], None], Future[ScriptResult]]":
         locale = {name: os.environ[name] for name in LOCALE if name in os.environ}
         request = replace(request, environment={**locale, **request.environment})
         run, requester = _Run(self, request), current_requester()
@@ -130,7 +110,12 @@ class RemoteRunner:
             self._pool = self._pool or ThreadPoolExecutor(_AT_ONCE, "skillkit-fleet")
             self._runs.add(run)
             future = self._pool.submit(self._run, run, requester)
-        return run, future
+        future.add_done_callback(lambda _: self._forget(run))
+        return run.cancel, future
+
+    def _forget(self, run: "_Run") -> None:
+        with self._lock:
+            self._runs.discard(run)
 
     def _run(self, run: "_Run", requester: Requester) -> ScriptResult:
         try:
@@ -142,9 +127,6 @@ class RemoteRunner:
             return ScriptResult(Outcome.REFUSED, BACKEND, message=str(error))
         except (SkillsUseError, OSError) as error:
             return ScriptResult(Outcome.BROKEN, BACKEND, message=f"The script was not started: {error}")
-        finally:
-            with self._lock:
-                self._runs.discard(run)
 
     def _refusal(self, request: ScriptRequest) -> str | None:
         """Return why a request must not leave this machine; None if it may."""

@@ -1,6 +1,5 @@
 """Runs requests on this machine: environment, sandbox, capture, and a shared limit of concurrency."""
 
-import asyncio
 import errno
 import os
 import time
@@ -31,6 +30,7 @@ from skillkit.scripts.network.attempts import Attempt
 from skillkit.scripts.network.gateway import Gateway
 from skillkit.scripts.node_environments import NodeStore
 from skillkit.scripts.pinned_run import PinnedRun, ScriptHead
+from skillkit.scripts.runners import ThreadedRunner
 from skillkit.scripts.sandbox.backend import Backend, Running, needs_reachable_files
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
 
@@ -45,7 +45,7 @@ def environment_folders() -> tuple[Path, ...]:
     return (agent_home() / "environments", _WIDE_STORE)
 
 
-class LocalRunner:
+class LocalRunner(ThreadedRunner):
     """The ScriptRunner of this machine.
 
     Runs in threads of its own, `concurrency` at a time; more wait in line, first come first
@@ -75,27 +75,6 @@ class LocalRunner:
         self.trees = TreeStore(state / "trees")
         self._heads: dict[tuple[str, str, bool], ScriptHead] = {}
 
-    def run(self, request: ScriptRequest) -> ScriptResult:
-        """Run one request to its end. Interrupting the caller kills the script."""
-        cancellation, future = self._submit(request)
-        try:
-            return future.result()
-        except BaseException:
-            cancellation.set()
-            raise
-
-    async def arun(self, request: ScriptRequest) -> ScriptResult:
-        """`run` without blocking; cancelling the awaiting task kills the script before it returns."""
-        cancellation, future = self._submit(request)
-        waiting = asyncio.wrap_future(future)
-        try:
-            return await asyncio.shield(waiting)
-        except asyncio.CancelledError:
-            cancellation.set()
-            if not future.cancel():
-                await asyncio.wait([waiting])
-            raise
-
     def prepare(self, request: ScriptRequest) -> str | None:
         """Prepare a request without starting it; return why that fails, None on success."""
         cancellation = Cancellation()
@@ -119,7 +98,7 @@ class LocalRunner:
     def _new_pool(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self._concurrency, thread_name_prefix="skillkit-script")
 
-    def _submit(self, request: ScriptRequest) -> tuple[Cancellation, "Future[ScriptResult]"]:
+    def _submit(self, request: ScriptRequest) -> tuple[Callable[[], None], "Future[ScriptResult]"]:
         cancellation = Cancellation()
 
         def work() -> ScriptResult:
@@ -130,7 +109,7 @@ class LocalRunner:
 
         if self._process != os.getpid():  # threads do not survive a fork
             self._pool, self._process = self._new_pool(), os.getpid()
-        return cancellation, self._pool.submit(work)
+        return cancellation.set, self._pool.submit(work)
 
     def _execute(
         self, request: ScriptRequest, cancellation: Cancellation, *, start: bool = True
