@@ -55,7 +55,7 @@ class PostgresDatabase(Database):
         try:
             yield
         finally:
-            self._end("ROLLBACK")
+            self._roll_back()
 
     @contextmanager
     def writing(self) -> Iterator[Database]:
@@ -63,10 +63,11 @@ class PostgresDatabase(Database):
         try:
             self._execute("SELECT pg_advisory_xact_lock(?)", (_WRITERS,))
             yield self
+            self._execute("COMMIT")
         except BaseException:
-            self._end("ROLLBACK")
+            self._roll_back()
             raise
-        self._end("COMMIT")
+        self._local.in_transaction = False
 
     def insert(self, table: str, values: Mapping[str, object]) -> int:
         sql = f"{insertion(table, values)} RETURNING *"
@@ -111,10 +112,10 @@ class PostgresDatabase(Database):
         self._execute(sql)
         self._local.in_transaction = True
 
-    def _end(self, sql: str) -> None:
+    def _roll_back(self) -> None:
         self._local.in_transaction = False
         if not self._connection().closed:
-            self._connection().execute(sql)
+            self._connection().execute("ROLLBACK")
 
     def _execute(self, sql: str, values: Sequence[object] = ()) -> psycopg.Cursor[dict[str, Any]]:
         # Text of PostgreSQL has no NUL; a text of ours has one only where somebody tries.

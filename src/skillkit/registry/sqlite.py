@@ -55,10 +55,11 @@ class SqliteDatabase(Database):
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield self
+            connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:  # where the disk is full, SQLite has rolled back itself
+                connection.execute("ROLLBACK")
             raise
-        connection.execute("COMMIT")
 
     def insert(self, table: str, values: Mapping[str, object]) -> int:
         return self._connection().execute(insertion(table, values), tuple(values.values())).lastrowid or 0
