@@ -137,8 +137,8 @@ class Upload:
         token = registry_token(base)
         if token is None:
             raise AccessError(f"{base} needs a token: agent secret set {token_name(base)}")
-        given = {name: value for name, value in (("version", version), ("changelog", changelog)) if value}
-        address = f"{base}{API}{quote(owner)}" + (f"?{urlencode(given)}" if given else "")
+        given = {"skill": self.name, "version": version, "changelog": changelog}
+        address = f"{base}{API}{quote(owner)}?{urlencode(given)}"
         headers = {
             "Authorization": f"Bearer {token}",
             "Content-Type": "application/gzip",

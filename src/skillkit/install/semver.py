@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, Self
 
 _NUMBER = "0|[1-9][0-9]{0,8}"
-_MORE = r"-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)"
+_PART = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
+_MORE = rf"-({_PART}(?:\.{_PART})*)"
 _VERSION = re.compile(rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:{_MORE})?")
 _PARTIAL = re.compile(
     rf"([<>]=?|=|\^|~)?v?({_NUMBER}|[xX*])(?:\.({_NUMBER}|[xX*])(?:\.({_NUMBER}|[xX*])(?:{_MORE})?)?)?"

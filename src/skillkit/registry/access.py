@@ -21,6 +21,10 @@ class State(str, Enum):
     BLOCKED = "blocked"
 
 
+NOT_HANDED_OUT = (State.REFUSED, State.BLOCKED)
+"""States in which nobody gets the bytes."""
+
+
 class Purpose(Enum):
     """Why somebody reads a version."""
 
@@ -56,10 +60,6 @@ class Caller:
     def publishes(self) -> tuple[int, ...]:
         """The owners named by its publish grants."""
         return tuple(one.owner for one in self.grants if one.scope == PUBLISH and one.owner is not None)
-
-    @property
-    def is_reviewer(self) -> bool:
-        return any(one.scope == REVIEW for one in self.grants)
 
 
 ANYBODY = Caller()

@@ -22,7 +22,7 @@ _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 MAX_DEVICES = 1000
 MAX_CALLERS = 10_000
 _PREFIX = "skr_"
-_FORM_KEY = "SELECT value FROM setting WHERE name = 'form key'"
+_VALID = "revoked IS NULL AND (expires IS NULL OR expires > ?)"
 
 
 def _hash(secret: str) -> str:
@@ -100,9 +100,7 @@ class Accounts:
     def caller(self, secret: str, *, in_path: bool = False) -> Caller | None:
         """Return the holder of a token, None if it is unknown, expired, revoked or of the other kind."""
         row = self.database.row(
-            "SELECT * FROM token WHERE hash = ? AND revoked IS NULL AND (expires IS NULL OR expires > ?)",
-            _hash(secret),
-            time.time(),
+            f"SELECT * FROM token WHERE hash = ? AND {_VALID}", _hash(secret), time.time()
         )
         if row is None or (PATH in row["scopes"].split()) != in_path:
             return None
@@ -110,11 +108,7 @@ class Accounts:
 
     def user(self, name: str) -> Caller | None:
         """Return the user that a reverse proxy names, with the grants of all their tokens."""
-        rows = self.database.rows(
-            'SELECT * FROM token WHERE "user" = ? AND revoked IS NULL AND (expires IS NULL OR expires > ?)',
-            name,
-            time.time(),
-        )
+        rows = self.database.rows(f'SELECT * FROM token WHERE "user" = ? AND {_VALID}', name, time.time())
         rows = [row for row in rows if PATH not in row["scopes"].split()]
         return Caller(name, _grants(rows), rows[0]["id"] if rows else None) if name else None
 
@@ -205,8 +199,8 @@ class Accounts:
             raise RejectedError(f"A file may have at most {SKILL_BYTES:,} bytes")
         ticket = secrets.token_urlsafe(24)
         now = time.time()
+        self.remove_expired_tickets()
         with self.database.writing() as database:
-            database.run("DELETE FROM ticket WHERE expires < ?", now)
             used = database.row(
                 "SELECT COUNT(*) AS count, COALESCE(SUM(size), 0) AS size FROM ticket WHERE token = ?",
                 caller.token,
@@ -226,6 +220,11 @@ class Accounts:
                 },
             )
         return ticket
+
+    def remove_expired_tickets(self) -> None:
+        """Delete the uploads of publications that were given up."""
+        with self.database.writing() as database:
+            database.run("DELETE FROM ticket WHERE expires < ?", time.time())
 
     def fill_ticket(self, caller: Caller, ticket: str, content: bytes) -> str:
         """Store the upload of a ticket, once, and return its SHA-256."""
@@ -264,14 +263,12 @@ class Accounts:
 
     def form_token(self, caller: Caller) -> str:
         """Return the CSRF token of forms: bound to this server and this user."""
-        key = self.database.row(_FORM_KEY)
-        if key is None:
-            with self.database.writing() as database:
-                if database.row(_FORM_KEY) is None:
-                    database.insert("setting", {"name": "form key", "value": secrets.token_hex(32)})
-            key = self.database.row(_FORM_KEY)
-        assert key is not None
-        return _hash(f"{key['value']}\0{caller.token}\0{caller.user}")
+        key = self.registry.setting("form key")
+        if not key:
+            with self.database.writing():
+                key = self.registry.setting("form key") or secrets.token_hex(32)
+                self.registry.keep_setting("form key", key)
+        return _hash(f"{key}\0{caller.token}\0{caller.user}")
 
 
 def _grants(rows: Sequence[Row]) -> tuple[Grant, ...]:

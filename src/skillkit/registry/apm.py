@@ -20,12 +20,11 @@ def _problem(error: RegistryServerError) -> Response:
 
 
 def _entry(version: VersionRow) -> dict[str, str]:
-    published = datetime.fromtimestamp(version.published or version.created, UTC)
-    return {
-        "version": version.number,
-        "digest": f"sha256:{version.zip}",
-        "published_at": published.isoformat(timespec="seconds").replace("+00:00", "Z"),
-    }
+    entry = {"version": version.number, "digest": f"sha256:{version.zip}"}
+    if version.published is None:
+        return entry
+    published = datetime.fromtimestamp(version.published, UTC).isoformat(timespec="seconds")
+    return {**entry, "published_at": published.replace("+00:00", "Z")}
 
 
 def _versions(ask: Ask) -> Response:

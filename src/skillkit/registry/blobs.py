@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,10 @@ class Blobs(ABC):
     def remove(self, name: str) -> None:
         """Delete a blob; `moving.remove_orphans` knows which ones no version references."""
 
+    def remove_unfinished(self) -> int:
+        """Delete what writers that were killed have left, and return how many."""
+        return 0
+
     @abstractmethod
     def _put(self, name: str, data: bytes) -> None: ...
 
@@ -67,6 +72,13 @@ class BlobFolder(Blobs):
 
     def remove(self, name: str) -> None:
         self._path(name).unlink(missing_ok=True)
+
+    def remove_unfinished(self) -> int:
+        # Writers have no lock; none takes an hour.
+        found = [path for path in self.folder.glob("??/.*") if path.stat().st_mtime < time.time() - 3600]
+        for path in found:
+            path.unlink(missing_ok=True)
+        return len(found)
 
     def _put(self, name: str, data: bytes) -> None:
         path = self._path(name)

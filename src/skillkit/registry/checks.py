@@ -1,7 +1,7 @@
 """Checks before a version is published; no script of a skill is run."""
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,7 @@ from skillkit.registry.names import check_skill
 
 NEIGHBOURS = 200
 OWN_CASES = 100
-NEIGHBOUR_CASES = 10
-MAX_CASES = 1000
+NEIGHBOUR_CASES = 5
 MAX_DESCRIPTION = 1024
 _NEAREST_SHOWN = 5
 _MAX_PROBLEMS = 50
@@ -51,7 +50,7 @@ class CheckedSkill:
     metadata: SkillMetadata
     card: Capabilities
     report: dict[str, Any]
-    """Description, validation and static tests."""
+    """Description, validation, static tests and the number of routing cases."""
     cases: tuple[dict[str, Any], ...]
 
     @property
@@ -60,7 +59,10 @@ class CheckedSkill:
 
 
 def check_tree(tree: SkillTree, folder: str) -> CheckedSkill:
-    """Validate a skill and run its static tests. Raises RejectedError with every reason."""
+    """Validate a skill and run its static tests; without a name in SKILL.md, `folder` is its name.
+
+    Raises RejectedError with every reason.
+    """
     if SKILL_FILE not in tree.files:
         raise RejectedError(f"The upload has no {SKILL_FILE} at its top level")
     try:
@@ -85,13 +87,15 @@ def check_tree(tree: SkillTree, folder: str) -> CheckedSkill:
             for result in tester.run_static().results
             if result.outcome.value != "passed"
         ]
-        cases = tuple(_case(case) for case in tester.routed()[:OWN_CASES] if case.skill == name)
+        cases = [_case(case) for case in tester.routed() if case.skill == name]
     report = {
         "description": shortened(metadata.description, MAX_DESCRIPTION),
         "validation": _validation(validation),
         "static": static,
+        "cases": len(cases),
     }
-    return CheckedSkill(name, tree, metadata, capabilities(tree, metadata), report, cases)
+    card = capabilities(tree, metadata)
+    return CheckedSkill(name, tree, metadata, card, report, tuple(cases[:OWN_CASES]))
 
 
 def _write(tree: SkillTree, root: Path) -> None:
@@ -124,21 +128,20 @@ def route(checked: CheckedSkill, title: str, neighbours: Sequence[Neighbour]) ->
         winner = _winner(matcher, case["request"])
         won = (winner == title) == bool(case["wanted"])
         own.append({**case, "won": won, "winner": winner})
-    taken = []
-    for neighbour, theirs in _limited(neighbours, MAX_CASES - len(own)):
-        if theirs["wanted"] and _winner(matcher, theirs["request"]) == title:
-            taken.append({"skill": neighbour.title, "request": theirs["request"]})
+    taken = [
+        {"skill": neighbour.title, "request": theirs["request"]}
+        for neighbour in neighbours
+        for theirs in neighbour.cases[:NEIGHBOUR_CASES]
+        if theirs["wanted"] and _winner(matcher, theirs["request"]) == title
+    ]
+    untried = sum(max(len(neighbour.cases) - NEIGHBOUR_CASES, 0) for neighbour in neighbours)
     near = [_title(found.skill) for found in matcher.rank(checked.metadata.description, _NEAREST_SHOWN + 1)]
     return {
         "own": own,
         "taken": taken,
         "nearest": [each for each in near if each != title][:_NEAREST_SHOWN],
+        "untried": untried + checked.report["cases"] - len(checked.cases),
     }
-
-
-def _limited(neighbours: Iterable[Neighbour], most: int) -> list[tuple[Neighbour, Mapping[str, Any]]]:
-    pairs = [(each, case) for each in neighbours for case in each.cases[:NEIGHBOUR_CASES]]
-    return pairs[: max(most, 0)]
 
 
 def _placed(content: bytes, title: str) -> SkillMetadata:

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from skillkit._version import __version__
 from skillkit.core.limits import MIB
-from skillkit.registry.exceptions import ForbiddenError, MissingError, RejectedError
+from skillkit.registry.exceptions import ForbiddenError, MissingError, RejectedError, TooLargeError
 from skillkit.registry.repository import MAIN, OwnerRepository, marketplace
 from skillkit.registry.server import Ask, Endpoint, json_answer
 
@@ -88,7 +88,7 @@ def _fetch(repository: OwnerRepository, lines: list[str]) -> list[bytes]:
     wanted = frozenset(line.removeprefix("want ") for line in lines if line.startswith("want "))
     try:
         data = repository.pack(wanted)
-    except MissingError as error:
+    except (MissingError, TooLargeError) as error:
         return [_line(f"ERR {error}\n")]
     shallow = (
         [_line("shallow-info\n"), _DELIMITER] if any(line.startswith("deepen") for line in lines) else []

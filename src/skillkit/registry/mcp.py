@@ -93,7 +93,10 @@ def _content(ask: Ask, uri: str) -> dict[str, Any]:
     owner, _, skill_name = name.rpartition(".")
     if not uri.startswith(_SCHEME) or not slash:
         raise MissingError
-    skill = ask.registry.skill(ask.caller, skill_name, ask.path.get("owner") or owner or "-")
+    here = ask.path.get("owner", owner)
+    if owner and owner.lower() != here.lower():
+        raise MissingError
+    skill = ask.registry.skill(ask.caller, skill_name, here or "-")
     if path == _MANIFEST:
         version = ask.registry.version(ask.caller, skill, "", Purpose.FETCH)
         files = [

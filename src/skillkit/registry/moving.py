@@ -18,9 +18,10 @@ from skillkit.install.sources.kinds import parse_source
 from skillkit.install.sources.source import Access
 from skillkit.install.sources.unpack import unpack
 from skillkit.install.tree import SkillTree, TreeLimits
-from skillkit.registry.access import OPERATOR, Caller, Grant
+from skillkit.registry.access import OPERATOR, PUBLISH, Caller, Grant
 from skillkit.registry.exceptions import MissingError, RegistryServerError, RejectedError
 from skillkit.registry.publishing import Publication, Publisher
+from skillkit.registry.repository import add_files
 from skillkit.registry.schema import KEPT, MIGRATIONS, MIRRORED
 from skillkit.registry.store import Registry
 
@@ -29,9 +30,10 @@ _BATCH = 500
 _FIXED = {
     "owner": ("name", "folded"),
     "skill": ("owner", "name"),
-    "version": ("skill", "number", "digest", "tar", "zip", "files"),
+    "version": ("skill", "number", "digest", "git", "tar", "zip", "files"),
 }
 """Columns that a mirror never changes."""
+_KEYS = {"owner": "folded", "skill": "owner, name", "version": "skill, number"}
 
 
 def import_source(
@@ -41,7 +43,9 @@ def import_source(
 
     Return the publications, and the skipped paths with their reasons.
     """
-    caller = Caller("import", (Grant("publish"),))
+    if publisher.registry.owner(owner) is None:
+        raise MissingError(f"No owner '{owner}'. To create it: agent registry owner add {owner}")
+    caller = Caller("import", (Grant(PUBLISH),))
     parsed = parse_source(source, ref=ref)
     wanted = SkillSelector(skills, everything=not skills)
     with parsed.open(Access()) as opened:
@@ -49,7 +53,8 @@ def import_source(
     done, left_out = [], [(left.path, left.reason) for left in fetched.left_out]
     for skill in fetched.skills:
         try:
-            done.append(publisher.publish_tree(caller, owner, skill.tree))
+            name = skill.metadata.canonical_name
+            done.append(publisher.publish_tree(caller, owner, skill.tree, skill=name))
         except RegistryServerError as error:
             left_out.append((skill.skill.name, str(error)))
     return done, left_out
@@ -166,11 +171,16 @@ def _keep(registry: Registry, table: str, row: dict[str, Any]) -> bool:
     """Insert a row and return True, or update the one of the same id except for its fixed columns."""
     database = registry.database
     present = database.row(f"SELECT * FROM {table} WHERE id = ?", row["id"])
+    key = _KEYS.get(table, "id")
+    same = [row.get(name) for name in key.split(", ")]
+    twin = database.row(f"SELECT id FROM {table} WHERE ({key}) = ({', '.join('?' * len(same))})", *same)
+    if (twin and twin["id"] != row["id"]) or (
+        present and any(present[name] != row.get(name) for name in _FIXED[table])
+    ):
+        raise RejectedError(f"The mirror has rows of its own: {table} {row['id']} differs")
     if present is None:
         database.insert(table, row)
         return True
-    if any(present[name] != row.get(name) for name in _FIXED[table]):
-        raise RejectedError(f"The mirror has rows of its own: {table} {row['id']} differs")
     columns = [name for name in row if name not in ("id", "latest", "downloads")]
     changes = ", ".join(f"{name} = ?" for name in columns)
     database.run(f"UPDATE {table} SET {changes} WHERE id = ?", *(row[name] for name in columns), row["id"])
@@ -189,7 +199,7 @@ def _head(archive: tarfile.TarFile) -> dict[str, Any]:
 def verify(registry: Registry, versions: Container[int] | None = None) -> Iterator[str]:
     """Check the digests of every archive and file, or of some versions; yield the problems."""
     titles = (
-        "SELECT version.id, version.number, version.digest, version.tar, version.zip, version.files,"
+        "SELECT version.id, number, digest, git, tar, zip, files,"
         " skill.name AS skill, owner.name AS owner FROM version JOIN skill ON skill.id = version.skill"
         " JOIN owner ON owner.id = skill.owner WHERE version.id > ? ORDER BY version.id LIMIT 100"
     )
@@ -210,7 +220,7 @@ def verify(registry: Registry, versions: Container[int] | None = None) -> Iterat
                 except (MissingError, InstallError) as error:
                     yield f"{title}: {error}"
                     continue
-                if tree.digest.digest != row["digest"]:
+                if tree.digest.digest != row["digest"] or add_files({}, tree.files) != row["git"]:
                     yield f"{title}: the files of the {form} archive do not match the digest {row['digest']}"
                 listed = {file["path"]: file["sha256"] for file in parse_json(row["files"])}
                 if listed != {path: each.sha256 for path, each in tree.digest.files.items()}:
@@ -222,7 +232,7 @@ def remove_orphans(registry: Registry) -> int:
 
     Each is deleted inside a write transaction; a publication stores its blobs again inside its own.
     """
-    removed = 0
+    removed = registry.blobs.remove_unfinished()
     for name in list(registry.blobs.names()):
         if _is_referenced(registry, name):
             continue

@@ -15,6 +15,7 @@ def _publish(ask: Ask) -> Response:
             caller,
             ask.path["owner"],
             ask.body,
+            skill=ask.query.get("skill", ""),
             version=ask.query.get("version", ""),
             changelog=ask.query.get("changelog", ""),
         )

@@ -7,9 +7,8 @@ from starlette.responses import PlainTextResponse, Response
 from skillkit.core.header import split
 from skillkit.install.capabilities import Capabilities
 from skillkit.install.changes import diff_lines, excerpt, file_changes
-from skillkit.install.sources.unpack import unpack
 from skillkit.install.tree import SkillTree
-from skillkit.registry.access import Purpose
+from skillkit.registry.access import NOT_HANDED_OUT, Purpose
 from skillkit.registry.exceptions import MissingError
 from skillkit.registry.frame import (
     card_table,
@@ -20,10 +19,11 @@ from skillkit.registry.frame import (
     state_badge,
 )
 from skillkit.registry.publishing import routing_seen_by
+from skillkit.registry.repository import tag_of
 from skillkit.registry.server import Ask, Endpoint
 from skillkit.registry.store import SkillRow, VersionRow
 from skillkit.web.html import Markup, link, table, tag
-from skillkit.web.layout import SCRIPT, STYLE, command, facts, field, nothing, search, section
+from skillkit.web.layout import SCRIPT, STYLE, command, count_of, facts, field, nothing, search, section
 from skillkit.web.markdown import render
 
 
@@ -105,22 +105,29 @@ def describe(ask: Ask, skill: SkillRow, version: VersionRow) -> list[Markup]:
     ]
 
 
-def _install_lines(ask: Ask, skill: SkillRow, version: VersionRow) -> list[Markup]:
-    place = f"{ask.base}/{skill.title}"
-    if version.id != skill.latest:
-        place += f"/{version.number}"
-    named = f"--version {version.number} " if version.id != skill.latest else ""
+def _install_lines(ask: Ask, skill: SkillRow, version: VersionRow) -> Markup:
+    base, owner, is_latest = ask.base, skill.owner_name, version.id == skill.latest
+    place = f"{base}/{skill.title}" + ("" if is_latest else f"/{version.number}")
+    named = "" if is_latest else f"--version {version.number} "
+    wanted = f"{'^' if is_latest else ''}{version.number}"
     lines = [
-        f"agent skill add {place}",
-        f"npx skills add {place}",
-        f"CLAWHUB_REGISTRY={ask.base} clawhub install {named}@{skill.title}",
+        ("agent", f"agent skill add {place}"),
+        ("npx skills", f"npx skills add {place}"),
+        ("clawhub", f"CLAWHUB_REGISTRY={base} clawhub install {named}@{skill.title}"),
+        ("apm, in apm.yml", f"- {{id: {skill.title}, version: {wanted}, registry: corp}}"),
+        ("git", f"git clone --branch {tag_of(skill, version)} {base}/git/{owner}.git"),
     ]
-    if version.id == skill.latest:
+    if is_latest:
         lines += [
-            f"claude plugin marketplace add {ask.base}/claude/{skill.owner_name}/marketplace.json",
-            f"claude plugin install {skill.name}@{skill.owner_name}",
+            (
+                "Claude Code",
+                f"claude plugin marketplace add {base}/claude/{owner}/marketplace.json",
+            ),
+            ("Claude Code", f"claude plugin install {skill.name}@{owner}"),
+            ("MCP", f"{base}/mcp/{owner}"),
+            ("ADK", f"AGENT_REGISTRY_ENDPOINT={base}/adk"),
         ]
-    return [_line(line) for line in lines]
+    return table(("Client", "Line"), [(client, command(line)) for client, line in lines], "Install lines")
 
 
 def _tests(version: VersionRow) -> list[Markup]:
@@ -146,15 +153,18 @@ def _competing(ask: Ask, version: VersionRow) -> list[Markup]:
         tag("p", "Nearest: ", ", ".join(found["nearest"]) or "none"),
         table(("Result", "Request", "Winner"), own, "Its own cases")
         if own
-        else nothing("It has no routing cases."),
+        else nothing("No routing cases to show."),
         table(("Skill", "Request"), taken, "Cases that it would take") if taken else Markup(""),
+        tag("p", f"Not tried: {count_of(found['untried'], 'case')}.") if found["untried"] else Markup(""),
     ]
 
 
 def _versions(skill: SkillRow, versions: list[VersionRow]) -> Markup:
     rows = []
-    for number, each in enumerate(versions):
-        before = versions[number + 1] if number + 1 < len(versions) else None
+    shown = [each for each in versions if each.state not in NOT_HANDED_OUT]
+    older = dict(zip((each.id for each in shown), shown[1:], strict=False))
+    for each in versions:
+        before = older.get(each.id)
         compare = f"{skill_address(skill, 'compare')}?from={before.number}&to={each.number}" if before else ""
         rows.append(
             (
@@ -186,6 +196,8 @@ def _compare(ask: Ask) -> Response:
         ask.registry.version(ask.caller, skill, ask.query.get(side, "") or "-", Purpose.SEE)
         for side in ("from", "to")
     ]
+    if any(version.state in NOT_HANDED_OUT for version in versions):
+        raise MissingError
     return page(
         ask, f"{skill.title} {versions[0].number} to {versions[1].number}", "", *compare(ask, *versions)
     )
@@ -193,10 +205,7 @@ def _compare(ask: Ask) -> Response:
 
 def compare(ask: Ask, old: VersionRow | None, new: VersionRow) -> list[Markup]:
     """Return the difference of two versions, or of a new one, in capabilities and files."""
-    before, after = (
-        SkillTree(unpack(ask.registry.blobs.get(each.tar), "the archive") if each else {})
-        for each in (old, new)
-    )
+    before, after = (SkillTree(ask.registry.files(each) if each else {}) for each in (old, new))
     card = old.card if old else Capabilities()
     changes = file_changes(before.digest.files, after.digest.files)
     shown = excerpt(list(diff_lines(before.contents, after.contents)))

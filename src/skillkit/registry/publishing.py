@@ -13,13 +13,14 @@ from skillkit.install.exceptions import InstallError
 from skillkit.install.publishing import pack
 from skillkit.install.sources.unpack import unpack
 from skillkit.install.tree import SKILL_FILE, SkillTree, TreeFile, TreeLimits, refuse_large
-from skillkit.registry.access import ANYBODY, PUBLISH, Caller, Grant, State, Visibility
+from skillkit.registry.access import ANYBODY, PUBLISH, READ, Caller, Grant, State
 from skillkit.registry.archives import fingerprint, zip_of
 from skillkit.registry.checks import NEIGHBOURS, CheckedSkill, Neighbour, check_tree, growth, route
 from skillkit.registry.database import Database, Row
 from skillkit.registry.exceptions import ConflictError, ForbiddenError, MissingError, RejectedError
 from skillkit.registry.names import Version, header_version, next_patch
-from skillkit.registry.store import Registry, SkillRow, VersionRow, as_json
+from skillkit.registry.repository import add_files
+from skillkit.registry.store import Registry, VersionRow, as_json
 
 NEW, GROWN = "new", "grown"
 HOLDS = (NEW, GROWN)
@@ -52,7 +53,7 @@ class Claims(TypedDict, total=False):
     """What an upload says about itself."""
 
     skill: str
-    """The name, which has to be the one in SKILL.md."""
+    """The name: that in SKILL.md, if it has one."""
     version: str
     """The number; else that of the header, else the next patch, but for the bytes of the last number."""
     changelog: str
@@ -88,9 +89,11 @@ class Publisher:
         """Publish files that came one by one; their paths are checked like those of an archive."""
         return self._publish(caller, owner, lambda: unpack(zip_files(files), "the upload"), **claims)
 
-    def publish_tree(self, caller: Caller, owner: str, tree: SkillTree) -> Publication:
+    def publish_tree(
+        self, caller: Caller, owner: str, tree: SkillTree, **claims: Unpack[Claims]
+    ) -> Publication:
         """Publish a skill that is in memory and checked already."""
-        return self._publish(caller, owner, lambda: dict(tree.files))
+        return self._publish(caller, owner, lambda: dict(tree.files), **claims)
 
     def _publish(
         self,
@@ -111,7 +114,7 @@ class Publisher:
         try:
             files = read()
             refuse_large(len(files), sum(len(file.content) for file in files.values()), TreeLimits())
-            checked = check_tree(SkillTree(files), skill or "skill")
+            checked = check_tree(SkillTree(files), skill)
         except InstallError as error:
             raise RejectedError(str(error)) from error
         if skill and checked.name != skill.lower():
@@ -132,6 +135,7 @@ class Publisher:
             "header": str(checked.metadata.version or "")[:100],
             "digest": checked.tree.digest.digest,
             "fingerprint": fingerprint(checked.tree),
+            "git": add_files({}, checked.tree.files),
             "tar": registry.blobs.put(tar),
             "zip": registry.blobs.put(zipped),
             "files": as_json(_files(checked.tree)),
@@ -187,10 +191,9 @@ class Publisher:
     def _publication(
         self, owner: Row, checked: CheckedSkill, version: int, existed: bool, previous: Capabilities | None
     ) -> Publication:
-        row = self.registry.database.row("SELECT * FROM version WHERE id = ?", version)
-        assert row is not None
         difference = [] if previous is None else previous.difference(checked.card)
-        return Publication(owner["name"], checked.name, VersionRow.of(row), existed, difference)
+        row = self.registry.version_by_id(version)
+        return Publication(owner["name"], checked.name, row, existed, difference)
 
     def _held_because(
         self, owner: Row, skill: int, checked: CheckedSkill, previous: Capabilities | None
@@ -218,19 +221,15 @@ class Publisher:
 
     def _neighbours(self, owner: Row, checked: CheckedSkill) -> list[Neighbour]:
         """Return the nearest published skills that every reader of this one can see."""
-        everybody = Caller(grants=(Grant("read", owner["id"]),)) if owner["private"] else ANYBODY
-        public = Registry(self.registry.database, self.registry.blobs, Visibility())
+        hidden = owner["private"] or self.registry.visibility.private
+        everybody = Caller(grants=(Grant(READ, owner["id"]),)) if hidden else ANYBODY
         text = f"{checked.name.replace('-', ' ')} {checked.metadata.description}"
-        found = public.nearest(everybody, text, NEIGHBOURS + 1)
+        found = self.registry.nearest(everybody, text, NEIGHBOURS + 1)
         others = [each for each in found if (each.owner, each.name) != (owner["id"], checked.name)]
-        return [neighbour for each in others[:NEIGHBOURS] if (neighbour := self._neighbour(each))]
-
-    def _neighbour(self, skill: SkillRow) -> Neighbour | None:
-        row = self.registry.database.row("SELECT * FROM version WHERE id = ?", skill.latest)
-        if row is None:
-            return None
-        version = VersionRow.of(row)
-        return Neighbour(skill.title, version.instructions, version.cases)
+        latest = [
+            (each, self.registry.version_by_id(each.latest)) for each in others[:NEIGHBOURS] if each.latest
+        ]
+        return [Neighbour(each.title, version.instructions, version.cases) for each, version in latest]
 
 
 def _skill_row(database: Database, owner: Row, checked: CheckedSkill) -> int:
@@ -276,6 +275,7 @@ def routing_seen_by(registry: Registry, caller: Caller, routing: Mapping[str, An
         "own": [case for case in routing.get("own", ()) if not case["winner"] or seen(case["winner"])],
         "taken": [case for case in routing.get("taken", ()) if seen(case["skill"])],
         "nearest": [title for title in routing.get("nearest", ()) if seen(title)],
+        "untried": routing.get("untried", 0),
     }
 
 

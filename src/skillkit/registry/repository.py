@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any
 
 from skillkit.core.limits import MIB
-from skillkit.install.sources.unpack import unpack
+from skillkit.install.tree import TreeFile
 from skillkit.registry.access import Caller, Purpose
 from skillkit.registry.exceptions import MissingError, TooLargeError
 from skillkit.registry.store import Registry, SkillRow, VersionRow
@@ -18,7 +18,7 @@ from skillkit.registry.store import Registry, SkillRow, VersionRow
 MAIN = "refs/heads/main"
 PACK_BYTES = 256 * MIB
 CACHED_PACK_BYTES = 64 * MIB
-CACHED_COMMITS = 10_000
+_FOLDER = "40000"
 _KINDS = {"commit": 1, "tree": 2, "blob": 3}
 _COMMITTER = "skill registry <registry@localhost>"
 Objects = dict[str, tuple[str, bytes]]
@@ -46,41 +46,27 @@ Plugins = Sequence[tuple[SkillRow, VersionRow]]
 
 
 class GitCache:
-    """Commit ids by the versions in them, and recent packs by their commits: neither ever changes."""
+    """Recent packs by their commits, which never change; one is made at a time."""
 
     def __init__(self, pack_bytes: int = CACHED_PACK_BYTES) -> None:
         self._pack_bytes = pack_bytes
-        self._commits: OrderedDict[object, str] = OrderedDict()
         self._packs: OrderedDict[frozenset[str], bytes] = OrderedDict()
         self._lock = Lock()
 
-    def commit(self, key: object, make: Callable[[], str]) -> str:
-        with self._lock:
-            found = self._commits.get(key)
-        found = found or make()
-        with self._lock:
-            self._commits[key] = found
-            self._commits.move_to_end(key)
-            while len(self._commits) > CACHED_COMMITS:
-                self._commits.popitem(last=False)
-        return found
-
     def pack(self, commits: frozenset[str], make: Callable[[], bytes]) -> bytes:
         with self._lock:
-            found = self._packs.get(commits)
-        found = make() if found is None else found
-        if len(found) > self._pack_bytes:
-            return found
-        with self._lock:
+            found = self._packs.pop(commits, None) or make()
             self._packs[commits] = found
-            self._packs.move_to_end(commits)
             while sum(map(len, self._packs.values())) > self._pack_bytes:
                 self._packs.popitem(last=False)
-        return found
+            return found
 
 
 class OwnerRepository:
-    """A commit without parents for every published version, and one of all that are the latest."""
+    """A commit without parents for every published version, and one of all that are the latest.
+
+    Their ids are made of the tree ids that versions have had since they were published: no archive is read.
+    """
 
     def __init__(self, registry: Registry, cache: GitCache, caller: Caller, owner: str) -> None:
         """Raises MissingError for an owner whom the caller may not read."""
@@ -96,26 +82,32 @@ class OwnerRepository:
     def refs(self, prefixes: Iterable[str] = ()) -> Iterator[tuple[str, str]]:
         """Yield every ref that has one of the prefixes, and its commit."""
         for name, plugins in self._refs(tuple(prefixes) or ("",)):
-            yield name, self._id(name, plugins)
+            yield name, self._commit({}, name, plugins)
 
     def pack(self, wanted: frozenset[str]) -> bytes:
         """Return a pack of these commits. Raises MissingError for one that no ref has, TooLargeError."""
-        found = {}
+        commits: Objects = {}
+        versions: dict[int, VersionRow] = {}
+        missing = set(wanted)
         for name, plugins in self._refs(("",)):
-            if (commit := self._id(name, plugins)) in wanted:
-                found[commit] = name, plugins
-            if len(found) == len(wanted):
-                break
-        if missing := sorted(wanted - set(found)):
-            raise MissingError(f"not our ref {missing[0][:40]}")
-
-        def make() -> bytes:
             objects: Objects = {}
-            for name, plugins in found.values():
-                objects |= self._commit(name, plugins)[1]
-            return pack(objects)
+            if (commit := self._commit(objects, name, plugins)) in wanted:
+                missing.discard(commit)
+                commits |= objects
+                versions |= {version.id: version for _, version in plugins}
+        if missing:
+            raise MissingError(f"not our ref {min(missing)[:40]}")
+        if sum(file["size"] for version in versions.values() for file in version.files) > PACK_BYTES:
+            raise TooLargeError("The repository is too large to be sent at once; clone one tag of it")
 
-        return self._cache.pack(wanted, make)
+        def batches() -> Iterator[Objects]:
+            yield commits
+            for version in versions.values():
+                objects: Objects = {}
+                add_files(objects, self._registry.files(version))
+                yield objects
+
+        return self._cache.pack(wanted, lambda: pack(batches()))
 
     def _refs(self, starts: tuple[str, ...]) -> Iterator[tuple[str, Plugins]]:
         if MAIN.startswith(starts) or "HEAD".startswith(starts):
@@ -126,65 +118,54 @@ class OwnerRepository:
                 if name.startswith(starts):
                     yield name, [(skill, version)]
 
-    def _id(self, name: str, plugins: Plugins) -> str:
-        key = self.name, name, tuple(version.id for _, version in plugins)
-        return self._cache.commit(key, lambda: self._commit(name, plugins)[0])
-
-    def _commit(self, name: str, plugins: Plugins) -> tuple[str, Objects]:
-        files: dict[str, tuple[bool, bytes]] = {}
+    def _commit(self, objects: Objects, name: str, plugins: Plugins) -> str:
+        """Add a commit and its objects, except those of the skills' files, and return its id."""
+        folders: dict[str, Any] = {}
         for skill, version in plugins:
-            files |= self._plugin(skill, version)
-        when = max((version.published or 0 for _, version in plugins), default=0)
+            # Not the description of the skill: that one changes with the next version, and a tag must not.
+            described = str(version.checks.get("description", ""))
+            about = {"name": skill.name, "description": described, "version": version.number}
+            folders[skill.name] = {
+                ".claude-plugin": {"plugin.json": _json(objects, about)},
+                "skills": {skill.name: (_FOLDER, version.git)},
+            }
+        top: dict[str, Any] = {"plugins": folders} if folders else {}
         if name == MAIN:
-            listed = _json(marketplace(self.name, plugins))
-            return _commit(
-                {**files, ".claude-plugin/marketplace.json": (False, listed)}, "Latest versions", when
-            )
-        ((skill, version),) = plugins
-        return _commit(files, f"{skill.title} {version.number}", when)
-
-    def _plugin(self, skill: SkillRow, version: VersionRow) -> dict[str, tuple[bool, bytes]]:
-        # The description of this version: that of the skill changes with the next one, and a tag must not.
-        described = str(version.checks.get("description", ""))
-        about = {"name": skill.name, "description": described, "version": version.number}
-        files = unpack(self._registry.blobs.get(version.tar), "the archive")
-        inside = f"plugins/{skill.name}"
-        return {
-            f"{inside}/.claude-plugin/plugin.json": (False, _json(about)),
-            **{
-                f"{inside}/skills/{skill.name}/{path}": (x.executable, x.content) for path, x in files.items()
-            },
-        }
+            listed = _json(objects, marketplace(self.name, plugins))
+            top[".claude-plugin"], title = {"marketplace.json": listed}, "Latest versions"
+        else:
+            ((skill, version),) = plugins
+            title = f"{skill.title} {version.number}"
+        when = max((version.published or 0 for _, version in plugins), default=0)
+        who = f"{_COMMITTER} {int(when)} +0000"
+        text = f"tree {_add_tree(objects, top)}\nauthor {who}\ncommitter {who}\n\n{title}\n"
+        return _add(objects, "commit", text.encode())
 
 
-def _json(content: object) -> bytes:
-    return json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n"
-
-
-def _commit(files: Mapping[str, tuple[bool, bytes]], title: str, when: float) -> tuple[str, Objects]:
-    objects: Objects = {}
+def add_files(objects: Objects, files: Mapping[str, TreeFile]) -> str:
+    """Add the tree of a skill's files and return its id."""
     top: dict[str, Any] = {}
-    for path, (executable, content) in files.items():
+    for path, file in files.items():
         *folders, name = path.split("/")
         place = top
         for folder in folders:
             place = place.setdefault(folder, {})
-        place[name] = ("100755" if executable else "100644", _add(objects, "blob", content))
-    tree = _add_tree(objects, top)
-    who = f"{_COMMITTER} {int(when)} +0000"
-    text = f"tree {tree}\nauthor {who}\ncommitter {who}\n\n{title}\n"
-    return _add(objects, "commit", text.encode()), objects
+        place[name] = ("100755" if file.executable else "100644", _add(objects, "blob", file.content))
+    return _add_tree(objects, top)
+
+
+def _json(objects: Objects, content: object) -> tuple[str, str]:
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    return "100644", _add(objects, "blob", text.encode())
 
 
 def _add_tree(objects: Objects, folder: Mapping[str, Any]) -> str:
     entries = []
     for name, entry in folder.items():
-        if isinstance(entry, dict):
-            entries.append((f"{name}/".encode(), f"40000 {name}", _add_tree(objects, entry)))
-        else:
-            entries.append((name.encode(), f"{entry[0]} {name}", entry[1]))
-    content = b"".join(head.encode() + b"\0" + bytes.fromhex(child) for _, head, child in sorted(entries))
-    return _add(objects, "tree", content)
+        mode, child = (_FOLDER, _add_tree(objects, entry)) if isinstance(entry, dict) else entry
+        order = f"{name}/" if mode == _FOLDER else name
+        entries.append((order.encode(), f"{mode} {name}\0".encode() + bytes.fromhex(child)))
+    return _add(objects, "tree", b"".join(line for _, line in sorted(entries)))
 
 
 def _add(objects: Objects, kind: str, content: bytes) -> str:
@@ -193,18 +174,21 @@ def _add(objects: Objects, kind: str, content: bytes) -> str:
     return name
 
 
-def pack(objects: Objects) -> bytes:
-    """A pack of git with all objects. Raises TooLargeError."""
-    if sum(len(content) for _, content in objects.values()) > PACK_BYTES:
-        raise TooLargeError("The repository is too large to be sent at once; clone one tag of it")
-    packed = bytearray(b"PACK" + struct.pack(">II", 2, len(objects)))
-    for kind, content in objects.values():
-        size = len(content)
-        byte = _KINDS[kind] << 4 | size & 15
-        size >>= 4
-        while size:
-            packed.append(byte | 128)
-            byte, size = size & 127, size >> 7
-        packed.append(byte)
-        packed += zlib.compress(content)
+def pack(batches: Iterable[Objects]) -> bytes:
+    """A pack of git with all objects; one batch of them is in memory."""
+    packed, names = bytearray(b"PACK" + struct.pack(">II", 2, 0)), set[str]()
+    for objects in batches:
+        for name, (kind, content) in objects.items():
+            if name in names:
+                continue
+            names.add(name)
+            size = len(content)
+            byte = _KINDS[kind] << 4 | size & 15
+            size >>= 4
+            while size:
+                packed.append(byte | 128)
+                byte, size = size & 127, size >> 7
+            packed.append(byte)
+            packed += zlib.compress(content)
+    packed[8:12] = struct.pack(">I", len(names))
     return bytes(packed + hashlib.sha1(packed, usedforsecurity=False).digest())

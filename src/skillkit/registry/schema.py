@@ -42,6 +42,7 @@ _FIRST = """
         header TEXT NOT NULL,
         digest TEXT NOT NULL,
         fingerprint TEXT NOT NULL,
+        git TEXT NOT NULL,
         tar TEXT NOT NULL,
         zip TEXT NOT NULL,
         files TEXT NOT NULL,

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from skillkit.core.foreign_json import parse_json
-from skillkit.registry.access import Caller, Purpose
+from skillkit.registry.access import Caller, Purpose, State
 from skillkit.registry.accounts import Accounts, RateLimiter, RateLimits
 from skillkit.registry.exceptions import RegistryServerError, RejectedError, TooManyError, UnauthorizedError
 from skillkit.registry.publishing import HOLDS, Publisher
@@ -43,6 +43,7 @@ class Server:
 
     def __init__(self, registry: Registry, settings: ServerSettings) -> None:
         self.registry = registry
+        registry.keep_visibility()
         self.settings = settings
         self.accounts = Accounts(registry)
         self.publisher = Publisher(registry, settings.hold)
@@ -62,6 +63,7 @@ class Server:
             self.write_counts()
 
     def write_counts(self) -> None:
+        self.accounts.remove_expired_tickets()
         with self._lock:
             counted, self._downloads = self._downloads, Counter()
             self._counted = time.monotonic()
@@ -170,15 +172,15 @@ def json_answer(content: object, status: int = 200) -> Response:
 def send_archive(ask: Ask, owner: str, skill: str, number: str, form: str = "zip") -> Response:
     """Return the archive of a version and count the download.
 
-    Shared caches keep what anybody may read; nobody keeps the answer to a request for the latest version.
+    A cache may keep it, a shared one what anybody may read, and asks each time: it may be blocked by now.
     """
     found = ask.registry.skill(ask.caller, skill, owner, Purpose.FETCH)
-    version, data = ask.registry.archive(ask.caller, found, number, form)
-    ask.server.count_download(found)
+    version = ask.registry.version(ask.caller, found, number, Purpose.FETCH)
+    blob = version.tar if form == "tar" else version.zip
     shared = "private" if ask.caller.grants or ask.prefix else "public"
-    etag = f'"{version.tar if form == "tar" else version.zip}"'
-    kept = f"{shared}, max-age=3600" if number == version.number else "no-cache"
-    headers = {"etag": etag, "cache-control": kept}
-    if ask.headers.get("if-none-match") == etag:
+    headers = {"etag": f'"{blob}"', "cache-control": f"{shared}, no-cache"}
+    if ask.headers.get("if-none-match") == headers["etag"]:
         return Response(status_code=304, headers=headers)
-    return Response(data, media_type=_ARCHIVES[form], headers=headers)
+    if version.state is not State.HELD:
+        ask.server.count_download(found)
+    return Response(ask.registry.blobs.get(blob), media_type=_ARCHIVES[form], headers=headers)

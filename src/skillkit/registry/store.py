@@ -30,6 +30,7 @@ RANKED = 1000
 NEAREST_RANKED = 1 << 30
 MAX_WORDS = 12
 MAX_LISTED = 200
+_PRIVATE = "private"
 _WORD = re.compile(r"\w+")
 _OWNED = (
     "SELECT skill.*, owner.name AS owner_name, owner.private AS owner_private,"
@@ -74,6 +75,8 @@ class VersionRow:
     header: str
     digest: str
     fingerprint: str
+    git: str
+    """The id of git for the tree of its files."""
     tar: str
     zip: str
     files: tuple[Mapping[str, Any], ...]
@@ -114,9 +117,26 @@ class Registry:
     """Everything that is published; methods that take a caller hide what it may not see."""
 
     def __init__(self, database: Database, blobs: Blobs, visibility: Visibility | None = None) -> None:
+        """Without a visibility, it is that of the last server that was started."""
         self.database = database
         self.blobs = blobs
-        self.visibility = visibility or Visibility()
+        self.visibility = visibility or Visibility(self.setting(_PRIVATE) == "yes")
+
+    # Settings
+
+    def setting(self, name: str) -> str:
+        row = self.database.row("SELECT value FROM setting WHERE name = ?", name)
+        return str(row["value"]) if row else ""
+
+    def keep_setting(self, name: str, value: str) -> None:
+        """Store a setting, inside a transaction."""
+        self.database.run("DELETE FROM setting WHERE name = ?", name)
+        self.database.insert("setting", {"name": name, "value": value})
+
+    def keep_visibility(self) -> None:
+        """Store whether the server is private, for commands that run beside it."""
+        with self.database.writing():
+            self.keep_setting(_PRIVATE, "yes" if self.visibility.private else "no")
 
     # Owners
 
@@ -251,22 +271,31 @@ class Registry:
         if number in ("", "latest"):
             if skill.latest is None:
                 raise MissingError
-            row = self.database.row("SELECT * FROM version WHERE id = ?", skill.latest)
+            found = self.version_by_id(skill.latest)
         else:
             row = self.database.row("SELECT * FROM version WHERE skill = ? AND number = ?", skill.id, number)
-        if row is None:
-            raise MissingError
-        found = VersionRow.of(row)
+            if row is None:
+                raise MissingError
+            found = VersionRow.of(row)
         self._check(caller, skill, found, purpose)
         return found
 
+    def version_by_id(self, identity: int) -> VersionRow:
+        """Return a version, without a check of visibility."""
+        row = self.database.row("SELECT * FROM version WHERE id = ?", identity)
+        assert row is not None  # a version is never deleted
+        return VersionRow.of(row)
+
     def file(self, caller: Caller, skill: SkillRow, number: str, path: str) -> tuple[VersionRow, TreeFile]:
         """Return a version and one file of it. Raises MissingError, BlockedError."""
-        version, data = self.archive(caller, skill, number)
-        found = unpack(data, "the archive").get(path)
+        version = self.version(caller, skill, number, Purpose.FETCH)
+        found = self.files(version).get(path)
         if found is None:
             raise MissingError
         return version, found
+
+    def files(self, version: VersionRow) -> dict[str, TreeFile]:
+        return unpack(self.blobs.get(version.tar), "the archive")
 
     def _check(self, caller: Caller, skill: SkillRow, version: VersionRow, purpose: Purpose) -> None:
         self.visibility.check(
@@ -302,18 +331,13 @@ class Registry:
         ]
 
     def match_fingerprint(self, caller: Caller, skill: SkillRow, fingerprint: str) -> VersionRow | None:
-        """Return the highest version with this fingerprint."""
+        """Return the highest published or held version with this fingerprint."""
         rows = self.database.rows(
-            "SELECT * FROM version WHERE skill = ? AND fingerprint = ?", skill.id, fingerprint
+            "SELECT * FROM version WHERE skill = ? AND fingerprint = ? AND state IN ('published', 'held')",
+            skill.id,
+            fingerprint,
         )
-        return next(iter(self._visible(caller, skill, rows, Purpose.FETCH)), None)
-
-    def archive(
-        self, caller: Caller, skill: SkillRow, number: str, form: str = "tar"
-    ) -> tuple[VersionRow, bytes]:
-        """Return a version and its bytes as .tar.gz or .zip."""
-        version = self.version(caller, skill, number, Purpose.FETCH)
-        return version, self.blobs.get(version.tar if form == "tar" else version.zip)
+        return next(iter(self._visible(caller, skill, rows, Purpose.SEE)), None)
 
     def add_downloads(self, counted: Mapping[int, int]) -> None:
         with self.database.writing() as database:
@@ -368,9 +392,7 @@ class Registry:
             self.set_latest(skill.id)
             subject = f"{skill.title}@{version.number}"
             self.record(caller, f"{action}{_PAST[action]}", skill.owner, subject, reason.strip())
-            row = database.row("SELECT * FROM version WHERE id = ?", version.id)
-        assert row is not None
-        return VersionRow.of(row)
+            return self.version_by_id(version.id)
 
     def set_latest(self, skill: int) -> None:
         """Point a skill to its highest published release, or prerelease; unlist it if it has none."""

@@ -1,11 +1,15 @@
 """Held, refused, yanked, blocked and private versions, asked for in every dialect by somebody who may not."""
 
+import json
 from pathlib import Path
 
 import pytest
-from registering import Workshop, skill_files
+from registering import Workshop, packed, skill_files
 
+from skillkit.registry.access import ANYBODY, OPERATOR, SCOPES, Caller, Grant
 from skillkit.registry.exceptions import RejectedError
+from skillkit.registry.publishing import Publisher
+from skillkit.registry.store import Registry
 
 INDEX = ".well-known/agent-skills/index.json"
 ADDRESSES = (
@@ -103,6 +107,54 @@ def test_a_skill_that_was_taken_back_competes_with_nobody_any_more(tmp_path: Pat
     assert "evil/hidden" in workshop.client().get("/acme/demo").text
     workshop.change("evil/hidden@1.0.0", action)
     assert "evil" not in workshop.client().get("/acme/demo").text
+
+
+def test_the_routing_of_a_private_server_says_nothing_of_other_owners(tmp_path: Path) -> None:
+    workshop = Workshop(tmp_path, private=True)
+    described = "Merge all invoices into one file."
+    case = [{"query": described, "should_trigger": True}]
+    workshop.publish(workshop.token("eve", "evil"), skill_files("hidden", "", described), "1.0.0", "evil")
+    demo = {
+        **skill_files("demo", "", "Sort, rename and merge invoices into a file."),
+        "evals/evals.json": json.dumps(case),
+    }
+    token = workshop.token()
+    workshop.publish(token, skill_files("office", "", "Print and sort invoices."))
+    imported = Publisher(Registry(workshop.registry.database, workshop.registry.blobs), hold=())
+    for publisher in (workshop.server.publisher, imported):
+        found = publisher.publish_archive(workshop.caller(token), "acme", packed(demo))
+        routing = found.version.checks["routing"]
+        assert [(case["won"], case["winner"]) for case in routing["own"]] == [(True, "acme/demo")]
+        assert routing["nearest"] == ["acme/office"]
+        demo["SKILL.md"] += "More.\n"
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_the_rule_of_who_reads_is_the_same_in_a_search(tmp_path: Path, private: bool) -> None:
+    registry = Workshop(tmp_path, private=private).registry
+    owners = [registry.add_owner(name, OPERATOR, private=name == "lab") for name in ("acme", "lab")]
+    grants = [Grant(scope, owner) for scope in SCOPES for owner in (None, *owners)]
+    for caller in (ANYBODY, *(Caller("u", (grant,)) for grant in grants), Caller("u", tuple(grants[1:3]))):
+        condition, values = registry.visibility.condition(caller)
+        rows = registry.database.rows(f"SELECT id FROM owner WHERE {condition}", *values)
+        expected = {
+            row["id"]
+            for row in registry.owners()
+            if registry.visibility.reads(caller, row["id"], bool(row["private"]))
+        }
+        assert {row["id"] for row in rows} == expected, caller
+
+
+def test_a_fingerprint_finds_no_version_that_was_taken_back(tmp_path: Path) -> None:
+    workshop = Workshop(tmp_path)
+    token = workshop.token()
+    yanked = workshop.publish(token, skill_files("demo"), "1.0.0").version.fingerprint
+    workshop.publish(token, skill_files("demo", "two"), "1.1.0")
+    address = f"/api/v1/resolve?slug=demo&ownerHandle=acme&hash={yanked}"
+    assert workshop.client().get(address).json()["match"] == {"version": "1.0.0"}
+    workshop.change("acme/demo@1.0.0", "yank")
+    for client in (workshop.client(), workshop.client(token)):
+        assert client.get(address).json()["match"] is None
 
 
 def test_a_secret_path_only_reads(tmp_path: Path) -> None:

@@ -9,7 +9,10 @@ import httpx
 import pytest
 from program import clean_environment
 from registering import packed, skill_files
+from registry_databases import kind_of_database, new_place, postgres_server
 from registry_server import serving
+
+__all__ = ["kind_of_database", "postgres_server"]
 
 
 def git(home: Path, *words: str) -> "subprocess.CompletedProcess[str]":
@@ -23,7 +26,8 @@ def git(home: Path, *words: str) -> "subprocess.CompletedProcess[str]":
 def test_an_owner_is_cloned_at_a_tag_or_whole_updated_and_never_pushed_to(tmp_path: Path) -> None:
     home = tmp_path / "user"
     home.mkdir()
-    with serving(tmp_path / "server", "--hold", "none") as server:
+    places = ("--database", new_place(tmp_path), "--blobs", str(tmp_path / "blobs"))
+    with serving(tmp_path / "server", "--hold", "none", places=places) as server:
         token = server.token("ada", "--owner", "acme", "--scope", "publish")
 
         def publish(version: str, text: str) -> None:

@@ -55,7 +55,8 @@ def test_mcp_lists_the_skills_of_an_owner_with_their_files(workshop: Workshop) -
         "result"
     ]["contents"]
     assert script["text"] == "print(1)\n"
-    for uri in ("skill://notes/SKILL.md", "skill://other.notes/SKILL.md", "skill://pdf-forms/none", "x"):
+    strange = ("skill://other.pdf-forms/SKILL.md", "skill://pdf-forms/none", "x")
+    for uri in ("skill://notes/SKILL.md", "skill://other.notes/SKILL.md", *strange):
         assert "error" in call(client, "/mcp/acme", "resources/read", uri=uri), uri
     assert call(client, "/mcp/acme", "tools/list")["error"]["code"] == -32601
 

@@ -71,6 +71,13 @@ def test_a_package_is_published_once(workshop: Workshop) -> None:
     assert client.put(address, content=package("other-name")).status_code == 422
 
 
+def test_a_held_package_has_no_time_of_publication(tmp_path: Path) -> None:
+    workshop = Workshop(tmp_path, hold=("new",))
+    address = "/apm/v1/packages/acme/new-skill/versions/0.1.0"
+    answer = workshop.client(workshop.token()).put(address, content=package("new-skill"))
+    assert (answer.status_code, answer.json().keys()) == (202, {"package", "version", "digest"})
+
+
 @pytest.mark.parametrize(
     ("wanted", "expected"),
     [
@@ -99,7 +106,7 @@ def test_ranges_are_those_of_npm(wanted: str, expected: str | None) -> None:
     assert highest(wanted, versions) == expected
 
 
-@pytest.mark.parametrize("wanted", ["latest", "^^1", "1.2.3.4", "=>1", "^1.0.0 oops"])
+@pytest.mark.parametrize("wanted", ["latest", "^^1", "1.2.3.4", "=>1", "^1.0.0 oops", "1.1.0-01"])
 def test_what_is_no_range_is_refused(wanted: str) -> None:
     with pytest.raises(ValueError, match="is not a range"):
         highest(wanted, ["1.0.0"])

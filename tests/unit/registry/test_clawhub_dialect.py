@@ -144,13 +144,39 @@ def test_the_same_bytes_of_a_version_that_was_taken_back_are_a_conflict(
     assert (again.status_code, again.json()["reason"]) == (200, "why")
 
 
-def test_a_cache_keeps_an_exact_version_and_never_the_latest(workshop: Workshop) -> None:
-    address = "/api/v1/download?slug=pdf-forms&ownerHandle=acme"
-    kept = workshop.client().get(f"{address}&version=1.0.0").headers["cache-control"]
-    assert kept == "public, max-age=3600"
-    assert workshop.client(workshop.token()).get(f"{address}&version=1.0.0").headers["cache-control"] != kept
-    for latest in ("", "&version=latest"):
-        assert workshop.client().get(address + latest).headers["cache-control"] == "no-cache"
+def test_a_cache_asks_each_time_whether_it_may_still_hand_out_what_it_keeps(workshop: Workshop) -> None:
+    address = "/api/v1/download?slug=pdf-forms&ownerHandle=acme&version=1.0.0"
+    client, owner = workshop.client(), workshop.client(workshop.token())
+    kept = client.get(address).headers
+    assert kept["cache-control"] == "public, no-cache"
+    assert owner.get(address).headers["cache-control"] == "private, no-cache"
+    known = {"if-none-match": kept["etag"]}
+    assert client.get(address, headers=known).status_code == 304
+    workshop.change("acme/pdf-forms@1.0.0", "block")
+    assert client.get(address, headers=known).status_code == 410
+
+
+def test_downloads_are_counted_unless_nothing_was_sent_or_the_version_is_held(tmp_path: Path) -> None:
+    workshop = Workshop(tmp_path, hold=("new",))
+    token = workshop.token()
+    workshop.publish(token, FILES, "1.0.0")
+    client = workshop.client(token)
+    address = "/api/v1/download?slug=my-skill&ownerHandle=acme&version=1.0.0"
+    etag = client.get(address).headers["etag"]
+    workshop.change("acme/my-skill@1.0.0", "approve")
+    client.get(address, headers={"if-none-match": etag})
+    client.get(address)
+    workshop.server.write_counts()
+    assert client.get("/api/v1/skills/my-skill").json()["skill"]["stats"] == {"downloads": 1}
+
+
+def test_uploads_of_a_publication_that_was_given_up_are_deleted(workshop: Workshop) -> None:
+    client, database = workshop.client(workshop.token()), workshop.registry.database
+    tickets(client, FILES)
+    with database.writing():
+        database.run("UPDATE ticket SET expires = 0")
+    workshop.server.write_counts()
+    assert database.rows("SELECT * FROM ticket") == []
 
 
 def test_device_logins_count_as_uploads(tmp_path: Path) -> None:

@@ -47,6 +47,9 @@ def test_a_skill_shows_card_tests_versions_files_and_install_lines(workshop: Wor
         "scripts/a.py",
         f"npx skills add {BASE}/acme/demo",
         f"agent skill add {BASE}/acme/demo",
+        "{id: acme/demo, version: ^1.0.0, registry: corp}",
+        f"git clone --branch demo-v1.0.0 {BASE}/git/acme.git",
+        f"{BASE}/mcp/acme",
         "1.0.0",
     ):
         assert text in answer.text, text
@@ -79,6 +82,17 @@ def test_a_reviewer_sees_what_the_scripts_of_a_first_version_hold(tmp_path: Path
     client = sign_in(workshop, workshop.token("rose", "", "review"))
     screen = client.get("/acme/demo/1.0.0/review").text
     assert "+print(42)" in screen
+
+
+def test_nobody_sees_the_files_of_what_was_refused_or_blocked(workshop: Workshop) -> None:
+    rose = sign_in(workshop, workshop.token("rose", "", "review"))
+    compared = "/acme/demo/compare?from=1.0.0&to=1.1.0"
+    assert rose.get(compared).status_code == 200
+    assert "compare?" in rose.get("/acme/demo").text
+    workshop.change("acme/demo@1.1.0", "refuse")
+    for client in (rose, sign_in(workshop, workshop.token("ada"))):
+        assert client.get(compared).status_code == 404
+        assert "compare?" not in client.get("/acme/demo").text
 
 
 def test_a_change_needs_the_form_of_this_user_from_this_site(workshop: Workshop) -> None:

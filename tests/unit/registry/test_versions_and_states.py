@@ -1,17 +1,27 @@
 """Names, numbers, states, holds and moving, without a server."""
 
 import json
+import os
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from registering import Workshop, skill_files
+from registering import Workshop, packed, skill_files
 
 from skillkit.core.exceptions import StateFileError
 from skillkit.registry.access import ANYBODY, OPERATOR, Purpose
-from skillkit.registry.exceptions import ConflictError, ForbiddenError, MissingError, RegistryServerError
+from skillkit.registry.checks import NEIGHBOUR_CASES, OWN_CASES
+from skillkit.registry.exceptions import (
+    ConflictError,
+    ForbiddenError,
+    MissingError,
+    RegistryServerError,
+    TooLargeError,
+)
 from skillkit.registry.moving import export, import_export, import_source, remove_orphans, verify
 from skillkit.registry.names import Version, fold, header_version, next_patch
 from skillkit.registry.publishing import Publisher
@@ -39,6 +49,7 @@ def test_numbers() -> None:
     assert header_version("new") == ""
     assert next_patch([]) == "1.0.0"
     assert next_patch(["1.9.0", "1.10.0"]) == "1.10.1"
+    assert header_version("1.1.0-01") == ""
     ordered = ["1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0", "1.0.10"]
     assert all(Version.parse(low) < Version.parse(high) for low, high in pairwise(ordered))
 
@@ -118,7 +129,9 @@ def test_unblocking_restores_the_state_before(tmp_path: Path) -> None:
         assert registry.change(OPERATOR, skill, "1.0.0", "unblock").state.value == before
 
 
-def test_commits_of_an_owner_never_change_and_are_made_once(tmp_path: Path) -> None:
+def test_commits_of_an_owner_never_change_and_packs_are_made_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workshop = Workshop(tmp_path)
     token = workshop.token()
     read: list[str] = []
@@ -132,12 +145,17 @@ def test_commits_of_an_owner_never_change_and_are_made_once(tmp_path: Path) -> N
     first = refs()
     workshop.publish(token, skill_files("demo", description="The second."), "1.1.0")
     second = refs()
+    assert read == []
     assert second["refs/tags/demo-v1.0.0"] == first["refs/tags/demo-v1.0.0"]
     assert second[MAIN] != first[MAIN]
     packs = {_repository(workshop).pack(frozenset(second.values())) for _ in range(2)}
     assert (len(packs), next(iter(packs))[:4]) == (1, b"PACK")
     read.clear()
     assert (refs(), _repository(workshop).pack(frozenset(second.values()))) == (second, packs.pop())
+    assert read == []
+    monkeypatch.setattr("skillkit.registry.repository.PACK_BYTES", 10)
+    with pytest.raises(TooLargeError):
+        _repository(workshop).pack(frozenset([second[MAIN]]))
     assert read == []
     workshop.change("acme/demo@1.1.0", "block")
     assert refs() == first
@@ -162,6 +180,13 @@ def test_routing_says_which_cases_are_won_and_which_would_be_taken(tmp_path: Pat
     taker = workshop.publish(token, skill_files("merge-invoices", description=better), "1.0.0").version
     assert taker.checks["routing"]["taken"] == [{"skill": "acme/office", "request": asked}]
     assert taker.checks["routing"]["nearest"] == ["acme/office"]
+    assert taker.checks["routing"]["untried"] == 0
+    many = json.dumps([{"query": f"{asked} {n}", "should_trigger": True} for n in range(OWN_CASES + 3)])
+    workshop.publish(token, {**first, "evals/evals.json": many}, "1.1.0")
+    last = workshop.publish(token, skill_files("sort-invoices", description=better), "1.0.0").version
+    assert last.checks["routing"]["untried"] == OWN_CASES - NEIGHBOUR_CASES
+    shown = workshop.client().get("/acme/office").text
+    assert "Not tried: 3 cases." in shown
 
 
 def test_twenty_publishers_of_one_version_are_one_success_and_nineteen_conflicts(tmp_path: Path) -> None:
@@ -185,6 +210,36 @@ def test_twenty_publishers_of_one_version_are_one_success_and_nineteen_conflicts
         thread.join()
     assert sorted(results) == ["conflict"] * 19 + ["published"]
     assert list(verify(workshop.registry)) == []
+
+
+def test_publishers_without_a_number_get_one_each(tmp_path: Path) -> None:
+    workshop = Workshop(tmp_path)
+    token = workshop.token()
+    start = threading.Barrier(10)
+
+    def run(number: int) -> str:
+        start.wait()
+        return str(workshop.publish(token, skill_files("demo", f"text {number}")).version.number)
+
+    with ThreadPoolExecutor(10) as pool:
+        numbers = set(pool.map(run, range(10)))
+    assert numbers == {f"1.0.{patch}" for patch in range(10)}
+    assert list(verify(workshop.registry)) == []
+
+
+def test_a_skill_without_a_name_is_published_under_the_one_that_its_upload_has(tmp_path: Path) -> None:
+    workshop = Workshop(tmp_path)
+    client = workshop.client(workshop.token())
+    content = packed({"SKILL.md": "---\ndescription: Fill in a table.\n---\nDo it.\n"})
+    named = client.post("/api/skillkit/v1/acme?skill=tables", content=content)
+    assert (named.status_code, named.json()["skill"]) == (201, "tables")
+    unnamed = client.post("/api/skillkit/v1/acme", content=content)
+    assert (unnamed.status_code, "'name' is missing" in unnamed.json()["reasons"][0]) == (422, True)
+    other = client.post("/api/skillkit/v1/acme?skill=other", content=packed(skill_files("demo")))
+    assert (other.status_code, other.json()["reasons"]) == (
+        422,
+        ["The name in SKILL.md is 'demo', not 'other'"],
+    )
 
 
 def test_an_export_gives_the_same_digests_on_an_empty_machine(tmp_path: Path) -> None:
@@ -244,6 +299,11 @@ def test_a_mirror_follows_by_exports_of_what_is_new(tmp_path: Path) -> None:
     export(workshop.registry, file, 0.0)
     with pytest.raises(RegistryServerError, match="rows of its own"):
         import_export(mirror.registry, file)
+    other = Workshop(tmp_path / "other")
+    other.token("eve", "first")
+    other.token("ada", "acme")
+    with pytest.raises(RegistryServerError, match="rows of its own"):
+        import_export(other.registry, file)
 
 
 def test_requests_are_measured_by_pattern_and_never_by_a_secret_path(tmp_path: Path) -> None:
@@ -293,7 +353,12 @@ def test_orphans_are_removed_and_what_a_version_has_never(
     blobs = workshop.registry.blobs
     kept, orphan = set(blobs.names()), blobs.put(b"of an upload that was killed")
     assert set(blobs.names()) == {*kept, orphan}
-    assert remove_orphans(workshop.registry) == 1
+    for name, seconds in (("old", 0), ("new", time.time())):
+        unfinished = tmp_path / "blobs" / orphan[:2] / f".{orphan}.{name}"
+        unfinished.write_text("of a writer that was killed, or still writes")
+        os.utime(unfinished, (seconds, seconds))
+    assert remove_orphans(workshop.registry) == 2
+    assert [path.name for path in (tmp_path / "blobs").glob("??/.*")] == [f".{orphan}.new"]
     assert set(blobs.names()) == kept
 
     publisher = workshop.server.publisher
@@ -318,7 +383,8 @@ def test_a_source_is_imported_held_like_an_upload(tmp_path: Path) -> None:
     for name in ("one", "two"):
         folder = tmp_path / "skills" / name
         folder.mkdir(parents=True)
-        (folder / "SKILL.md").write_text(skill_files(name)["SKILL.md"])
+        text = skill_files(name)["SKILL.md"]  # the name of the second is that of its folder
+        (folder / "SKILL.md").write_text(text.replace("name: two\n", ""))
     done, left_out = import_source(Publisher(workshop.registry), "acme", str(tmp_path / "skills"))
     assert [(each.title, each.version.state.value) for each in done] == [
         ("acme/one@1.0.0", "held"),
@@ -326,3 +392,5 @@ def test_a_source_is_imported_held_like_an_upload(tmp_path: Path) -> None:
     ]
     assert left_out == []
     workshop.change("acme/one@1.0.0", "approve")
+    with pytest.raises(MissingError, match="agent registry owner add nobody"):
+        import_source(Publisher(workshop.registry), "nobody", str(tmp_path / "skills"))

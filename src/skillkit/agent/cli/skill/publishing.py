@@ -70,7 +70,7 @@ def _upload(folder: Path, to: str, version: str, changes: str, *, quiet: bool) -
     for label, values in () if quiet else upload.card.facts():
         output.remark(f"{label}: {', '.join(map(escape_hidden, values))}")
     answer = upload.send(to, version, changes)
-    code = outcome.ERROR if answer["state"] == "refused" else outcome.OK
+    code = outcome.OK if answer["state"] in ("published", "held") else outcome.ERROR
     return Result(answer, lambda: _show_answer(upload.name, answer, to.rstrip("/")), code)
 
 
