@@ -1,29 +1,25 @@
-"""`python3 dev.py bench registry [SKILLS] [--postgresql URL]`: search, many clients, start; a table."""
+"""`python3 dev.py bench registry --corpus FOLDER [--postgresql URL] [--record]`: search, clients, start."""
 
 import argparse
-import resource
-import socket
+import re
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 import urllib.request
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import quantiles
 from urllib.parse import quote
 
+from benchmarks.measure import record, table
 from skillkit.registry.access import ANYBODY
-from skillkit.registry.accounts import RateLimits
-from skillkit.registry.app import create_app
 from skillkit.registry.blobs import open_blobs
-from skillkit.registry.server import Server, ServerSettings
 from skillkit.registry.sqlite import SqliteDatabase, open_database
 from skillkit.registry.store import Registry, as_json
 
 CLIENTS, SECONDS, REQUESTS = 50, 10.0, 2000
-_CORPUS = Path(__file__).parent.parent / "src" / "skillkit" / "bundled"
+_PROGRAM = "from skillkit.agent.cli import main; main()"
 
 
 def descriptions(folder: Path) -> list[str]:
@@ -57,7 +53,9 @@ def fill(registry: Registry, number: int, texts: list[str]) -> None:
                 "updated": now + place,
             }
             skill = database.insert("skill", row)
-            values = dict.fromkeys(("header", "fingerprint", "changelog", "reason", "instructions"), "")
+            values = dict.fromkeys(
+                ("header", "fingerprint", "git", "changelog", "reason", "instructions"), ""
+            )
             texts_of = {
                 "files": "[]",
                 "card": "{}",
@@ -84,26 +82,25 @@ def search_times(registry: Registry, queries: list[str]) -> tuple[list[float], l
     return spent, waited
 
 
-def many_clients(registry: Registry, queries: list[str]) -> tuple[int, int]:
-    """Searches that clients without pause got answered over HTTP, and errors."""
-    import uvicorn
-
-    listening = socket.socket(proto=socket.IPPROTO_TCP)
-    listening.bind(("127.0.0.1", 0))
-    listening.listen(1024)
-    base = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    settings = ServerSettings(base, limits=RateLimits(10**9, 10**9))
-    server = uvicorn.Server(
-        uvicorn.Config(create_app(Server(registry, settings)), log_level="error", access_log=False)
-    )
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    # In a process of their own: fifty busy threads of this one would be most of what is measured.
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        counted = pool.submit(ask_without_pause, base, queries).result()
-    server.should_exit = True
-    thread.join()
-    return counted
+def served(place: str, blobs: Path, queries: list[str]) -> dict[str, str]:
+    """Start the program and let clients search without pause."""
+    begun = time.monotonic()
+    options = [f"--database={place}", f"--blobs={blobs}", f"--reads={10**9}", "--port=0"]
+    command = [sys.executable, "-c", _PROGRAM, "registry", "serve", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        base = process.stdout.readline().strip()
+        with urllib.request.urlopen(f"{base}/healthz", timeout=60) as answer:
+            answer.read()
+        started, before = time.monotonic() - begun, _memory(process.pid, "VmRSS")
+        done, failed = ask_without_pause(base, queries)
+        after = _memory(process.pid, "VmHWM")
+        process.terminate()
+    return {
+        "start of the program until /healthz answers": f"{started:.2f} s",
+        f"{CLIENTS} clients without pause": f"{done / SECONDS:.0f} searches/s, {failed} errors",
+        "memory of the server before / at most": f"{before} / {after} MB",
+    }
 
 
 def ask_without_pause(base: str, queries: list[str]) -> tuple[int, int]:
@@ -130,30 +127,23 @@ def ask_without_pause(base: str, queries: list[str]) -> tuple[int, int]:
     return sum(done), sum(failed)
 
 
-def measured(place: str, skills: int, texts: list[str], blobs: Path) -> list[tuple[str, str]]:
-    """Fill the database at `place` and measure it; a label and a figure each."""
+def measured(place: str, skills: int, texts: list[str], blobs: Path) -> dict[str, str]:
+    """Fill the database at `place` and measure it; figures by their labels."""
     registry = Registry(open_database(place), open_blobs(blobs))
     begun = time.monotonic()
     fill(registry, skills, texts)
     filled = time.monotonic() - begun
-    registry.database.close()
-    begun = time.monotonic()
-    registry = Registry(open_database(place), open_blobs(blobs))
-    registry.owner("team00000x")
-    started = time.monotonic() - begun
     queries = [" ".join(texts[n % len(texts)].split()[n % 5 : n % 5 + 1 + n % 3]) for n in range(REQUESTS)]
     spent, waited = (quantiles(times, n=100) for times in search_times(registry, queries))
-    before = _memory()
-    done, failed = many_clients(registry, queries)
-    return [
-        ("filling", f"{filled:.0f} s"),
-        ("size", f"{_size(registry) / 1e6:.0f} MB"),
-        ("opening", f"{started:.2f} s"),
-        ("search, our processor time p50 / p95 / p99", _milliseconds(spent)),
-        ("search, time until the answer p50 / p95 / p99", _milliseconds(waited)),
-        (f"{CLIENTS} clients without pause", f"{done / SECONDS:.0f} searches/s, {failed} errors"),
-        ("our memory before / after them", f"{before} / {_memory()} MB"),
-    ]
+    size = _size(registry)
+    registry.database.close()
+    return {
+        "filling": f"{filled:.0f} s",
+        "size": f"{size / 1e6:.0f} MB",
+        "processor time of a search in our process, p50 / p95 / p99": _milliseconds(spent),
+        "time until a search is answered, p50 / p95 / p99": _milliseconds(waited),
+        **served(place, blobs, queries),
+    }
 
 
 def _milliseconds(times: list[float]) -> str:
@@ -162,30 +152,40 @@ def _milliseconds(times: list[float]) -> str:
 
 def _size(registry: Registry) -> int:
     if isinstance(registry.database, SqliteDatabase):
+        registry.database.rows("PRAGMA wal_checkpoint(TRUNCATE)")
         return registry.database.path.stat().st_size
     row = registry.database.row("SELECT pg_database_size(current_database()) AS size")
     return row["size"] if row else 0
 
 
+def _memory(process: int, name: str) -> int:
+    """Megabytes of a process, as Linux counts them."""
+    found = re.search(rf"{name}:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
+    assert found is not None
+    return int(found[1]) // 1024
+
+
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("skills", nargs="?", type=int, default=100_000)
-    parser.add_argument("--corpus", type=Path, default=_CORPUS, help="a folder with real skills")
+    parser.add_argument("--corpus", type=Path, required=True, help="a folder with real skills")
     parser.add_argument("--postgresql", help="the URL of an empty database, to be measured beside SQLite")
+    parser.add_argument("--record", action="store_true", help="keep the figures for the documentation")
     given = parser.parse_args(arguments)
     texts = descriptions(given.corpus)
     with tempfile.TemporaryDirectory() as folder:
         places = {"SQLite": str(Path(folder, "registry.sqlite"))}
         if given.postgresql:
             places["PostgreSQL"] = given.postgresql
-        columns = [measured(place, given.skills, texts, Path(folder, "blobs")) for place in places.values()]
-    print(f"{f'{given.skills:,} skills':48}" + "".join(f"{kind:28}" for kind in places))
-    for figures in zip(*columns, strict=True):
-        print(f"{figures[0][0]:48}" + "".join(f"{figure:28}" for _, figure in figures))
-
-
-def _memory() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        figures = {
+            kind: measured(place, given.skills, texts, Path(folder, "blobs"))
+            for kind, place in places.items()
+        }
+    rows = [[label, *(each[label] for each in figures.values())] for label in next(iter(figures.values()))]
+    heads = [f"{given.skills:,} skills, {len(texts):,} descriptions", *figures]
+    table("Registry", heads, rows)
+    if given.record:
+        record("registry", {"heads": heads, "rows": rows})
 
 
 if __name__ == "__main__":

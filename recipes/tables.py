@@ -107,6 +107,11 @@ def _fleet_faults() -> str:
     return _table(("killed", *heads), cells, measured)
 
 
+def _registry() -> str:
+    measured = recorded("registry")
+    return _table(measured["heads"], measured["rows"], measured)
+
+
 def _settings() -> str:
     """A table for each section of .env.example."""
     lines = []
@@ -130,6 +135,7 @@ TABLES = {
     "embedded": _embedded,
     "fleet": _fleet,
     "fleet-faults": _fleet_faults,
+    "registry": _registry,
     "settings": _settings,
 }
 

@@ -2,8 +2,9 @@
 
 import zlib
 from collections.abc import Iterable
+from itertools import chain
 
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from skillkit._version import __version__
 from skillkit.core.limits import MIB
@@ -13,6 +14,7 @@ from skillkit.registry.server import Ask, Endpoint, json_answer
 
 _FLUSH, _DELIMITER = b"0000", b"0001"
 _BAND = 65_000
+_TYPE = "application/x-git-upload-pack-{}"
 _MAX_REQUEST = MIB
 
 
@@ -32,7 +34,7 @@ def _line(text: str | bytes) -> bytes:
 
 
 def _git(lines: Iterable[bytes], kind: str) -> Response:
-    return Response(b"".join(lines), media_type=f"application/x-git-upload-pack-{kind}")
+    return Response(b"".join(lines), media_type=_TYPE.format(kind))
 
 
 def _advertise(ask: Ask) -> Response:
@@ -66,7 +68,7 @@ def _serve(ask: Ask) -> Response:
     if command == "ls-refs":
         return _git(_refs(repository, lines), "result")
     if command == "fetch":
-        return _git(_fetch(repository, lines), "result")
+        return StreamingResponse(_fetch(repository, lines), media_type=_TYPE.format("result"))
     raise RejectedError("git asked for something else than refs or objects")
 
 
@@ -81,7 +83,7 @@ def _refs(repository: OwnerRepository, lines: list[str]) -> list[bytes]:
     return [*answer, _FLUSH]
 
 
-def _fetch(repository: OwnerRepository, lines: list[str]) -> list[bytes]:
+def _fetch(repository: OwnerRepository, lines: list[str]) -> Iterable[bytes]:
     """Return a pack of all commits that the client wants, whatever it has already."""
     if "done" not in lines:
         return [_line("acknowledgments\n"), _line("NAK\n"), _FLUSH]
@@ -93,8 +95,8 @@ def _fetch(repository: OwnerRepository, lines: list[str]) -> list[bytes]:
     shallow = (
         [_line("shallow-info\n"), _DELIMITER] if any(line.startswith("deepen") for line in lines) else []
     )
-    bands = [_line(b"\x01" + data[start : start + _BAND]) for start in range(0, len(data), _BAND)]
-    return [*shallow, _line("packfile\n"), *bands, _FLUSH]
+    bands = (_line(b"\x01" + data[start : start + _BAND]) for start in range(0, len(data), _BAND))
+    return chain([*shallow, _line("packfile\n")], bands, [_FLUSH])
 
 
 def _inflated(ask: Ask) -> bytes:

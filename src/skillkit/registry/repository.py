@@ -191,4 +191,5 @@ def pack(batches: Iterable[Objects]) -> bytes:
             packed.append(byte)
             packed += zlib.compress(content)
     packed[8:12] = struct.pack(">I", len(names))
-    return bytes(packed + hashlib.sha1(packed, usedforsecurity=False).digest())
+    packed += hashlib.sha1(packed, usedforsecurity=False).digest()
+    return bytes(packed)

@@ -7,11 +7,17 @@ from pathlib import Path
 import httpx
 import pytest
 from registering import packed, skill_files
+from registry_databases import kind_of_database, new_place, postgres_server
 from registry_server import agent, serving
 
 from skillkit.install.sources.download import token_name
 
 pytestmark = pytest.mark.slow
+__all__ = ["kind_of_database", "postgres_server"]
+
+
+def places(folder: Path) -> tuple[str, ...]:
+    return ("--database", new_place(folder), "--blobs", str(folder / "blobs"))
 
 
 def write(folder: Path, files: dict[str, str]) -> Path:
@@ -23,7 +29,7 @@ def write(folder: Path, files: dict[str, str]) -> Path:
 
 def test_publish_hold_approve_add_outdated_and_update(tmp_path: Path) -> None:
     home, folder = tmp_path / "user", tmp_path / "pdf-forms"
-    with serving(tmp_path / "server", "--private") as server:
+    with serving(tmp_path / "server", "--private", places=places(tmp_path)) as server:
         secret = server.token("ada", "--owner", "acme", "--scope", "publish", "--scope", "read")
         place = f"{server.base}/acme"
         write(folder, skill_files("pdf-forms", "one"))
@@ -46,16 +52,21 @@ def test_publish_hold_approve_add_outdated_and_update(tmp_path: Path) -> None:
         assert again.stderr.endswith(f"To install it:\nagent skill add {place}/pdf-forms\n"), again.stderr
         conflict = agent(home, "skill", "publish", str(folder), "--to", place, "--version", "1.0.0")
         assert "Version 1.0.0 already exists" in conflict.stderr
+        away = (tmp_path / "blobs").rename(tmp_path / "away")  # no archive is asked for
         outdated = json.loads(agent(home, "skill", "outdated", "--json").stdout)["skills"][0]
         assert (outdated["outdated"], outdated["latest"]) == (True, "1.0.1"), outdated
+        away.rename(tmp_path / "blobs")
         assert agent(home, "skill", "update", "pdf-forms", "--yes", "--trusted").returncode == 0
         assert "two" in (home / ".agent" / "skills" / "pdf-forms" / "SKILL.md").read_text()
         stranger = agent(tmp_path / "stranger", "skill", "add", f"{place}/pdf-forms", "--yes", "--trusted")
         assert stranger.returncode != 0
+        server.agent("registry", "yank", "acme/pdf-forms@1.0.1", "--reason", "a typing error")
+        yanked = agent(home, "skill", "publish", str(folder), "--to", place)
+        assert (yanked.returncode, "is yanked (it was there already)." in yanked.stdout) == (1, True)
 
 
 def test_the_operator_reads_names_and_numbers(tmp_path: Path) -> None:
-    with serving(tmp_path / "server") as server:
+    with serving(tmp_path / "server", places=places(tmp_path)) as server:
         assert server.agent("registry", "review", "list").stderr == "Nothing is waiting for review.\n"
         assert re.search(r"^Versions +0$", server.agent("registry", "status").stdout, re.MULTILINE)
         missing = server.agent("registry", "yank", "acme/nothing@1.0.0")
@@ -67,7 +78,7 @@ def test_the_operator_reads_names_and_numbers(tmp_path: Path) -> None:
 
 def test_skills_are_added_by_a_range_of_apm_and_from_mcp(tmp_path: Path) -> None:
     home = tmp_path / "user"
-    with serving(tmp_path / "server", "--hold", "none") as server:
+    with serving(tmp_path / "server", "--hold", "none", places=places(tmp_path)) as server:
         headers = {"authorization": f"Bearer {server.token('ada', '--owner', 'acme', '--scope', 'publish')}"}
         address = f"{server.base}/api/skillkit/v1/acme"
         for version in ("1.0.0", "1.1.0", "2.0.0"):

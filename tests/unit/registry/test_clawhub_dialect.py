@@ -11,6 +11,10 @@ import pytest
 from registering import BASE, Workshop, packed, skill_files
 from starlette.testclient import TestClient
 
+from skillkit.install.exceptions import SourceError
+from skillkit.install.sources import download as downloading
+from skillkit.install.sources.kinds import parse_source
+from skillkit.install.sources.source import Access
 from skillkit.registry.access import OPERATOR
 from skillkit.registry.accounts import RateLimits
 
@@ -125,6 +129,19 @@ def test_a_held_version_is_pending_and_not_served(tmp_path: Path) -> None:
     assert client.get("/api/v1/skills/my-skill").json()["latestVersion"] is None
     workshop.change("acme/my-skill@1.0.0", "approve")
     assert stranger.get("/api/v1/skills/my-skill").json()["latestVersion"]["version"] == "1.0.0"
+
+
+def test_our_client_says_that_a_skill_has_no_published_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop = Workshop(tmp_path, hold=("new",))
+    token = workshop.token()
+    workshop.publish(token, FILES, "1.0.0")
+    client, base = workshop.client(token), "http://127.0.0.1:1"
+    monkeypatch.setattr(downloading, "download", lambda url, _: client.get(url.removeprefix(base)).content)
+    source = parse_source(f"clawhub:acme/my-skill#{base}")
+    with pytest.raises(SourceError, match="has no published version"), source.open(Access()):
+        pass
 
 
 @pytest.mark.parametrize(("action", "said"), [("refuse", "was refused: why"), ("yank", "was yanked: why")])
