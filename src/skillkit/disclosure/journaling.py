@@ -140,8 +140,9 @@ def _call_event(
         return Event(kind, tool.skill, session.digest_of(tool.skill), data)
     if kind is Kind.READ:
         data["path"] = str(arguments.get("path", ""))[:512]
-    if failed:
-        data["wanted"], kind = kind.value, Kind.REFUSED
+    if isinstance(answer, ToolResult) and answer.failed:
+        data |= {"wanted": kind.value, "error": answer.error}
+        kind = Kind.REFUSED
     skill = str(arguments.get("skill_id") or "")
     return Event(kind, skill[:128], session.digest_of(skill), data)
 

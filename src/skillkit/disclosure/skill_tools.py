@@ -169,7 +169,7 @@ class UnloadSkill:
 
 
 def _refused(name: str, refused: SkillRefusedError) -> ToolResult:
-    return ToolResult(envelope.error(name, refused.code, str(refused)), failed=True)
+    return ToolResult(envelope.error(name, refused.code, str(refused)), failed=True, error=refused.code)
 
 
 def _schema(properties: Mapping[str, Mapping[str, object]], *required: str) -> dict[str, object]:

@@ -101,6 +101,8 @@ class ToolResult:
     """The handler's return value, if it was data."""
     shown: tuple[ShownFile, ...] = ()
     """Script outputs for the model to view, if the program enables that."""
+    error: str = ""
+    """The code of a refusal, for the journal."""
 
     @property
     def files(self) -> list[dict[str, object]]:

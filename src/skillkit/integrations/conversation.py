@@ -298,7 +298,8 @@ class Conversation:
         try:
             forked = await asyncio.to_thread(self._forked, name, arguments)
         except SkillRefusedError as refused:
-            return ToolResult(envelope.error(name, refused.code, str(refused)), failed=True)
+            text = envelope.error(name, refused.code, str(refused))
+            return ToolResult(text, failed=True, error=refused.code)
         within = forked.conversation.session
         self.provider.manager.journal.record(
             Event(

@@ -89,7 +89,7 @@ async def test_a_turn_is_recorded_from_the_match_to_the_script(
     assert read.data["path"] == "style.md"
     assert all(event.digest for event in (loaded, read, asked))
     assert ran.data["asked"] == {"network": False, "hosts": [], "env": [], "timeout": None}
-    assert refused.data["wanted"] == "read"
+    assert (refused.data["wanted"], refused.data["error"]) == ("read", "read_error")
     assert (ran.data["script"], ran.data["exit_code"], ran.digest != "") == ("scripts/count.py", 0, True)
     tokens = next(event for event in events if event.kind is Kind.TOKENS)
     assert tokens.data["total"] == tokens.data["catalogue"] + tokens.data["skills"] + tokens.data["tools"]
