@@ -5,6 +5,8 @@ from datetime import datetime
 from urllib.parse import quote
 
 from skillkit._version import __version__
+from skillkit.core.models import SkillMetadata
+from skillkit.install.authority import Level, TrustStatus
 from skillkit.install.enabled import SkillStatus
 from skillkit.web.html import Markup, link, tag
 from skillkit.web.layout import badge, command, document, local_time
@@ -20,6 +22,7 @@ NAVIGATION = (
 )
 COUNTING = tag("span", "counting …", class_="faint waiting")
 NOT_YET = tag("span", "not looked at yet", class_="waiting")
+MAX_NAMES = 1_000
 STATES = {"disabled": "not enabled", "untrusted": "not trusted", "unavailable": "unavailable"}
 """Labels of the codes of refusals."""
 
@@ -53,6 +56,11 @@ def skill_names(names: Sequence[str], most: int = 12) -> list[object]:
     return [shown, f" and {len(names) - most:,} more" if len(names) > most else None]
 
 
+def known_names(skills: Sequence[SkillMetadata]) -> Markup:
+    """Return the names that a field with the list `names` offers."""
+    return tag("datalist", [tag("option", value=skill.name) for skill in skills[:MAX_NAMES]], id="names")
+
+
 def action_address(action: str, name: str) -> str:
     return f"/manage/{action}/{quote(name, safe='')}"
 
@@ -66,16 +74,22 @@ def state(status: SkillStatus, *, manage: bool = False) -> Markup:
     refusal = status.refusal
     if refusal is None:
         return badge("active", "good")
-    word = badge(STATES.get(refusal.code, refusal.code), "warn")
+    code = "untrusted" if _wants_trust(status) else refusal.code
+    word = badge(STATES.get(code, code), "warn")
     # With a command, the word and the standing are the whole reason.
-    reason = refusal.reason if not refusal.remedy else why_untrusted(status)
+    reason = refusal.reason if not refusal.remedy else status.standing.reason if code == "untrusted" else ""
     small = tag("small", reason, " ") if reason else None
     return tag("span", word, " ", small, remedy(status, manage=manage), title=refusal.reason)
 
 
-def why_untrusted(status: SkillStatus) -> str:
-    untrusted = status.refusal is not None and status.refusal.code == "untrusted"
-    return status.standing.reason if untrusted else ""
+def _wants_trust(status: SkillStatus) -> bool:
+    """Return whether trust is the remedy: it also enables a skill."""
+    code = status.refusal.code if status.refusal is not None else ""
+    return code == "untrusted" or (code == "disabled" and status.standing.level < Level.OFFERED)
+
+
+def why_trusted(standing: TrustStatus) -> str:
+    return "approved by you" if standing.reason == "approved" else standing.reason
 
 
 def remedy(status: SkillStatus, *, manage: bool = False) -> object:
@@ -83,9 +97,8 @@ def remedy(status: SkillStatus, *, manage: bool = False) -> object:
     refusal = status.refusal
     if refusal is None or not refusal.remedy:
         return None
-    action = {"untrusted": "trust", "disabled": "enable" if status.standing.trusted else "trust"}
-    if manage and refusal.code in action:
-        name = action[refusal.code]
+    if manage and refusal.code in ("untrusted", "disabled"):
+        name = "trust" if _wants_trust(status) else "enable"
         return link(action_address(name, status.skill.name), name.capitalize())
     return command(refusal.remedy)
 

@@ -20,6 +20,8 @@ class Column(NamedTuple):
     """By kind, which is the class of the style sheet, from below."""
     address: str = ""
     """Where the column leads, as `#turn-1`."""
+    label: str = ""
+    """Text below the column, where that is not its name."""
 
     @property
     def height(self) -> float:
@@ -55,7 +57,7 @@ def columns(entries: Sequence[Column], label: str, unit: str, height: int = 140)
     ]
     linked = any(entry.address for entry in entries)
     said = label if linked else f"{label}: {', '.join(_said(entry, unit) for entry in entries)}"
-    rules = [scale.rule(share) for share in (0, 0.5, 1)]
+    rules = [scale.rule(size) for size in dict.fromkeys((0.0, float(round(highest / 2)), highest))]
     role = "group" if linked else "img"
     return tag("svg", rules, drawn, height=height, class_="chart", role=role, aria_label=said)
 
@@ -69,12 +71,10 @@ class _Scale(NamedTuple):
     def level(self, size: float) -> float:
         return self.height - _BELOW - (self.height - _BELOW - _ABOVE) * size / self.highest
 
-    def rule(self, share: float) -> list[Markup]:
-        y = self.level(self.highest * share)
+    def rule(self, size: float) -> list[Markup]:
+        y = self.level(size)
         line = tag("line", x1="0", x2="100%", y1=f"{y:.1f}", y2=f"{y:.1f}", class_="rule")
-        return (
-            [line, tag("text", _figure(self.highest * share), x="0", y=f"{y - 3:.1f}")] if share else [line]
-        )
+        return [line, tag("text", _figure(size), x="0", y=f"{y - 3:.1f}")] if size else [line]
 
 
 def _column(
@@ -90,7 +90,9 @@ def _column(
         below += size
     if named:
         middle = f"{left + width / 2:.2f}%"
-        pieces.append(tag("text", entry.name, x=middle, y=scale.height - 4, text_anchor="middle"))
+        pieces.append(
+            tag("text", entry.label or entry.name, x=middle, y=scale.height - 4, text_anchor="middle")
+        )
     return tag("a", pieces, href=entry.address, aria_label=_said(entry, unit)) if entry.address else pieces
 
 

@@ -62,19 +62,20 @@ def table(
     *,
     orders: Mapping[str, str] = MappingProxyType({}),
     ordered: str = "",
+    descending: bool = True,
     **attributes: object,
 ) -> Markup:
     """Return a table with a caption for those who cannot see it; a phone shows each row as a card.
 
     A script makes the heads sort the rows, but for those in `orders`: they link to the page in that order,
-    and `ordered` is the one in which it is.
+    and `ordered` is the one in which it is, `descending` or not.
     """
     heads = [
         tag(
             "th",
             link(orders[heading], heading) if heading in orders else heading,
             scope="col",
-            aria_sort="descending" if heading == ordered else None,
+            aria_sort=("descending" if descending else "ascending") if heading == ordered else None,
         )
         for heading in headings
     ]

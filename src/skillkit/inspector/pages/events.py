@@ -2,17 +2,32 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
 
 from skillkit.core.events import Event, Json, Kind, entries_of
 from skillkit.core.text import one_line
 from skillkit.inspector.layout import conversation_address, skill_link, skill_names
 from skillkit.inspector.library import request_text
 from skillkit.journal.reading import StoredEvent
+from skillkit.web.charts import Column, columns
 from skillkit.web.html import Markup, link, tag
-from skillkit.web.layout import badge, local_time
+from skillkit.web.layout import badge, legend, local_time
 
 TITLE = 70
 _WANTED = {"loaded": "its instructions", "read": "a file", "script_run": "a run"}
+REFUSALS = {
+    "disabled": "it was not enabled",
+    "untrusted": "it was not trusted",
+    "unavailable": "something that it needs was missing",
+    "not_found": "it was not for whoever asked",
+}
+"""Words for the codes of refusals."""
+_FAILURES = {
+    "not_found": "there is none of this name",
+    "read_error": "it could not be read",
+    "too_large": "it is too long",
+}
+"""Words where a use, not an offer, was refused."""
 _ANSWERS = {
     Kind.SCRIPT_ASKED: "the user was asked about",
     Kind.SCRIPT_GRANTED: "the user allowed",
@@ -33,7 +48,7 @@ def scores(found: Json) -> str:
     return ", ".join(f"{one.get('id')} ({figure(one.get('score'))})" for one in entries_of(found))
 
 
-def figure(value: Json) -> str:
+def figure(value: object) -> str:
     """Return a score with two decimals."""
     return f"{value:.2f}" if isinstance(value, int | float) else "unknown"
 
@@ -64,7 +79,10 @@ def summary(event: Event) -> list[object]:
             ]
         case Kind.REFUSED:
             wanted = _WANTED.get(str(data.get("wanted")), "something")
-            return [skill or "A skill", f": the model asked for {wanted} and was ", badge("refused", "bad")]
+            code = str(data.get("error") or "")
+            why = _FAILURES.get(code) or REFUSALS.get(code, code)
+            asked = f": the model asked for {wanted} and was "
+            return [skill or "A skill", asked, badge("refused", "bad"), f": {why}" if why else None]
         case Kind.SCRIPT_RUN:
             return [skill, f": {data.get('script', 'a script')} ", outcome(event)]
         case Kind.SCRIPT_ASKED | Kind.SCRIPT_GRANTED | Kind.SCRIPT_DENIED:
@@ -136,6 +154,34 @@ def entry(stored: StoredEvent) -> Markup:
                id=f"event-{stored.id}")  # fmt: skip
     body = more if event.data else tag("small", moment, class_="faint")
     return tag("li", tag("div", summary(event)), body, class_=event.kind.value)
+
+
+def short_day(day: date) -> str:
+    return f"{day:%d %b}".lstrip("0")
+
+
+def days_chart(
+    counted: Mapping[tuple[date, Kind], int],
+    number: int,
+    kinds: Mapping[Kind, tuple[str, str]],
+    label: str,
+    height: int,
+) -> list[Markup] | None:
+    """Return events by day with their legend, or None where the last days have none.
+
+    `kinds` has the part of a column and the words of each kind.
+    """
+    today, parts = date.today(), kinds.items()
+    days = [today - timedelta(days=back) for back in reversed(range(number))]
+    entries = [
+        Column(short_day(day), [(part, float(counted.get((day, kind), 0))) for kind, (part, _) in parts])
+        for day in days
+    ]
+    chart = columns(entries, label, "events", height=height)
+    if chart is None:
+        return None
+    used = {kind for day, kind in counted if day in days}
+    return [chart, legend(names for kind, names in parts if kind in used)]
 
 
 def timeline(events: Sequence[StoredEvent]) -> Markup:

@@ -1,7 +1,6 @@
 """Home: what is active and what it costs, what happened lately, what needs the user, what is never used."""
 
 import shlex
-from datetime import date, timedelta
 from itertools import islice
 
 from skillkit.core.text import one_line
@@ -10,10 +9,10 @@ from skillkit.disclosure.disclosed import TokenUse
 from skillkit.inspector.attention import Need, needs
 from skillkit.inspector.layout import COUNTING, NOT_YET, page, skill_link, skill_names, state
 from skillkit.inspector.library import USES, Library
-from skillkit.inspector.pages.events import event_list
+from skillkit.inspector.pages.events import days_chart, event_list
 from skillkit.install.enabled import SkillStatus
 from skillkit.journal import Kind
-from skillkit.web.charts import Column, bar, columns
+from skillkit.web.charts import bar
 from skillkit.web.html import Markup, link, tag
 from skillkit.web.layout import command, count_of, field, legend, nothing, panel, search, tiles
 
@@ -57,13 +56,13 @@ def _active(library: Library) -> Markup:
     known = len(checks.skills)
     looked = [f"{checks.waiting:,} ", NOT_YET] if checks.waiting else f"of {known:,} that were found"
     figures: list[tuple[str, object, object]] = [("Active", f"{len(active):,}", looked)]
-    if costs is not None:
+    if costs is not None and active:
         every, report = costs.every_prompt, costs.report
         figures += [
             ("In every prompt", f"{every.total:,}", "tokens, when no skill is needed"),
             ("Instead of", f"{report.static:,}", "tokens of all instructions"),
         ]
-    else:
+    elif costs is None:
         figures.append(("In every prompt", COUNTING, ""))
     content: list[object] = [tiles(figures)]
     if costs is not None and costs.every_prompt.total:
@@ -141,27 +140,10 @@ def _lately(library: Library) -> Markup:
     if not events:
         content: object = nothing("No request was recorded yet. Ask something with agent -p “…”.")
     else:
-        content = [_days(library), event_list(events)]
+        library.usage()
+        counted = dict([*library.by_day.items()])
+        content = [days_chart(counted, DAYS, USES, "Uses of skills by day", height=72), event_list(events)]
     return panel("Lately", content, more=link("/conversations", "Conversations"), identity="lately")
-
-
-def _days(library: Library) -> object:
-    library.usage()
-    counted = dict([*library.by_day.items()])
-    today = date.today()
-    days = [today - timedelta(days=back) for back in reversed(range(DAYS))]
-    entries = [
-        Column(
-            f"{day:%d %b}".lstrip("0"),
-            [(part, float(counted.get((day, kind), 0))) for kind, (part, _) in USES.items()],
-        )
-        for day in days
-    ]
-    chart = columns(entries, "Uses of skills by day", "events", height=96)
-    if chart is None:
-        return None
-    used = {kind for day, kind in counted if day in days}
-    return [chart, legend(names for kind, names in USES.items() if kind in used)]
 
 
 def _never_used(library: Library) -> Markup:
@@ -184,7 +166,7 @@ def _never_used(library: Library) -> Markup:
     names = " ".join(shlex.quote(skill.canonical_name) for skill in idle[:3])
     return panel(
         f"Never used ({len(idle):,})",
-        tag("p", f"{count_of(len(idle), 'active skill')} in every prompt that no request has used:"),
+        tag("p", f"{count_of(len(idle), 'active skill')} that no request has used:"),
         tag("p", skill_names([skill.name for skill in idle], MAX_NAMES)),
         tag("p", command(f"agent skill disable {names}")),
         more=more,

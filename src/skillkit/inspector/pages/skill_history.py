@@ -7,15 +7,15 @@ from datetime import date, timedelta
 from urllib.parse import quote
 
 from skillkit.core.models import SkillMetadata
+from skillkit.disclosure.session import Origin
 from skillkit.inspector.layout import conversation_address, iso_time
-from skillkit.inspector.library import Library
-from skillkit.inspector.pages.events import summary, timeline
+from skillkit.inspector.library import USES, Library
+from skillkit.inspector.pages.events import days_chart, summary, timeline
 from skillkit.inspector.pages.tests import over_time, runs_table
 from skillkit.install.changes import diff_lines, excerpt
 from skillkit.install.enabled import SkillStatus
 from skillkit.install.record import InstalledSkill
 from skillkit.journal import EventFilter, Kind, SkillUsage
-from skillkit.web.charts import Column, columns
 from skillkit.web.html import Markup, link, table, tag
 from skillkit.web.layout import badge, command, count_of, local_time, nothing, section, tiles
 
@@ -65,21 +65,17 @@ def _counted(usage: SkillUsage) -> Markup:
     return tag("div", tiles(figures), [tag("p", remark, class_="notice") for remark in remarks if remark])
 
 
-def _days(library: Library, skill: SkillMetadata) -> Markup | None:
-    """Return how often it was loaded, run or refused on each of the last days."""
-    first = date.today() - timedelta(days=DAYS - 1)
-    since = time.mktime(first.timetuple())
-    kinds = (Kind.ACTIVATED, Kind.LOADED, Kind.SCRIPT_RUN, Kind.REFUSED)
-    wanted = EventFilter(kinds=kinds, skill=skill.canonical_name, since=since)
+def _days(library: Library, skill: SkillMetadata) -> list[Markup] | None:
+    """Return how often it came, was loaded, run or refused on each of the last days."""
+    since = time.mktime((date.today() - timedelta(days=DAYS - 1)).timetuple())
+    kinds = {Kind.ACTIVATED: ("requests", "came with a request")} | USES
+    wanted = EventFilter(kinds=tuple(kinds), skill=skill.canonical_name, since=since)
     found = Counter(
-        date.fromtimestamp(one.event.time) for one in library.journal.events(wanted, limit=MAX_EVENTS)
+        (date.fromtimestamp(stored.event.time), stored.event.kind)
+        for stored in library.journal.events(wanted, limit=MAX_EVENTS)
+        if stored.event.data.get("origin") != Origin.LOADED  # its event of loading counts
     )
-    days = [first + timedelta(days=number) for number in range(DAYS)]
-    return columns(
-        [Column(f"{day:%d %b}".lstrip("0"), (("loaded", float(found[day])),)) for day in days],
-        "Uses by day",
-        "events",
-    )
+    return days_chart(found, DAYS, kinds, "Uses by day", height=140)
 
 
 def versions(library: Library, status: SkillStatus) -> Markup | None:

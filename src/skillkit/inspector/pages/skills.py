@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata
 from skillkit.core.text import one_line
 from skillkit.disclosure.cost import SkillCost
-from skillkit.inspector.layout import COUNTING, NOT_YET, page, skill_address, state
+from skillkit.inspector.layout import COUNTING, NOT_YET, page, skill_address, state, why_trusted
 from skillkit.inspector.library import Library, LibraryCost, Snapshot
 from skillkit.install.enabled import SkillStatus
 from skillkit.journal import SkillUsage
@@ -22,6 +22,7 @@ PAGE = 50
 MAX_PROBLEMS = 200
 TIERS = (("tier1", "catalogue line"), ("tier2", "instructions"), ("tier3", "files"))
 _HEADS = {"name": "Skill", "tokens": "Tokens", "uses": "Uses", "from": "From"}
+_LARGEST_FIRST = ("tokens", "uses")
 
 
 class SkillRow(NamedTuple):
@@ -44,7 +45,10 @@ _KINDS: dict[str, tuple[str, Callable[[SkillRow], bool]]] = {
     "trusted": ("trusted", lambda row: row.status is not None and row.status.standing.trusted),
     "untrusted": ("not trusted", lambda row: row.status is not None and not row.status.standing.trusted),
     "problems": ("with problems", lambda row: row.problems > 0),
-    "unused": ("never used", lambda row: row.uses == 0),
+    "unused": (
+        "active, never used",
+        lambda row: row.status is not None and row.status.active and row.uses == 0,
+    ),
 }
 
 
@@ -56,6 +60,7 @@ class SkillQuery:
     source: str = ""
     kind: str = ""
     order: str = "name"
+    reverse: bool = False
     offset: int = 0
 
     @classmethod
@@ -65,6 +70,7 @@ class SkillQuery:
             query.get("from", "")[:128],
             kind if (kind := query.get("which", "")) in _KINDS else "",
             order if (order := query.get("order", "")) in _HEADS else "name",
+            bool(query.get("reverse")),
             offset_in(query),
         )
 
@@ -76,6 +82,7 @@ class SkillQuery:
             "from": self.source,
             "which": self.kind,
             "order": "" if self.order == "name" else self.order,
+            "reverse": "1" if self.reverse else "",
             "offset": self.offset or "",
         }
         said = urlencode({name: value for name, value in given.items() if value})
@@ -83,7 +90,7 @@ class SkillQuery:
 
     @property
     def needs_judgement(self) -> bool:
-        return self.kind in ("active", "inactive", "trusted", "untrusted")
+        return self.kind not in ("", "problems")
 
     def takes(self, row: SkillRow) -> bool:
         if self.source and row.skill.source_label != self.source:
@@ -93,15 +100,23 @@ class SkillQuery:
         said = f"{row.skill.name} {row.skill.description} {row.skill.source_label}".lower()
         return all(word in said for word in self.text.lower().split())
 
+    def ordered_by(self, order: str) -> "SkillQuery":
+        """Return the query of a head: by it, or the other way round where it is the order already."""
+        return replace(self, order=order, reverse=order == self.order and not self.reverse, offset=0)
+
+    @property
+    def descending(self) -> bool:
+        return (self.order in _LARGEST_FIRST) != self.reverse
+
     def sorted(self, rows: list[SkillRow]) -> list[SkillRow]:
         match self.order:
             case "uses":
-                return sorted(rows, key=lambda row: (-(row.uses or 0), row.skill.name))
+                rows = sorted(rows, key=lambda row: (-(row.uses or 0), row.skill.name))
             case "tokens":
-                return sorted(rows, key=lambda row: (-row.tokens, row.skill.name))
+                rows = sorted(rows, key=lambda row: (-row.tokens, row.skill.name))
             case "from":
-                return sorted(rows, key=lambda row: (row.skill.source_label, row.skill.name))
-        return rows
+                rows = sorted(rows, key=lambda row: (row.skill.source_label, row.skill.name))
+        return rows[::-1] if self.reverse else rows
 
 
 def offset_in(query: Mapping[str, str], name: str = "offset") -> int:
@@ -136,7 +151,7 @@ def trust(status: SkillStatus) -> Markup:
     """Return whether these very bytes are trusted, and why."""
     standing = status.standing
     word = badge("trusted", "good") if standing.trusted else badge("not trusted")
-    return tag("span", word, " ", standing.reason)
+    return tag("span", word, " ", why_trusted(standing))
 
 
 def token_bar(cost: SkillCost, whole: float) -> Markup:
@@ -236,9 +251,17 @@ def _drawn(library: Library, rows: list[SkillRow], largest: int, wanted: SkillQu
         ]
         for row in rows
     ]
-    orders = {head: replace(wanted, order=order, offset=0).address for order, head in _HEADS.items()}
+    orders = {head: wanted.ordered_by(order).address for order, head in _HEADS.items()}
     headings = ("Skill", "State", "Tokens", "Uses", "From")
-    listed = table(headings, cells, "Skills", orders=orders, ordered=_HEADS[wanted.order], id="skills")
+    listed = table(
+        headings,
+        cells,
+        "Skills",
+        orders=orders,
+        ordered=_HEADS[wanted.order],
+        descending=wanted.descending,
+        id="skills",
+    )
     return tag("div", legend(TIERS), listed)
 
 

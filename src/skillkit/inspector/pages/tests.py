@@ -1,6 +1,8 @@
 """Results of tests of skills: over time, one run with what changed since the one before, whole reports."""
 
+import json
 from collections.abc import Mapping, Sequence
+from datetime import date
 
 from skillkit.core.events import Event, Json
 from skillkit.evaluation.comparison import compare
@@ -8,6 +10,7 @@ from skillkit.evaluation.rendering.html import html_page
 from skillkit.evaluation.report import BAD, Report, Result
 from skillkit.inspector.layout import page, skill_link
 from skillkit.inspector.library import Library
+from skillkit.inspector.pages.events import figure, short_day
 from skillkit.journal import EventFilter, Kind
 from skillkit.journal.reading import StoredEvent
 from skillkit.web.charts import Column, columns
@@ -39,7 +42,8 @@ def over_time(events: Sequence[StoredEvent]) -> Markup | None:
             (kind, float(size) if isinstance(size, int) else 0.0)
             for kind, size in (("passed", passed), ("failed", failed))
         ]
-        entries.append(Column(stored.event.skill, parts, f"/test/{stored.id}"))
+        day = short_day(date.fromtimestamp(stored.event.time))
+        entries.append(Column(f"{stored.event.skill}, {day}", parts, f"/test/{stored.id}", day))
     plot = columns(entries, "Cases of each run of tests", "cases")
     return tag("div", plot, legend((("passed", "passed"), ("failed", "failed")))) if plot else None
 
@@ -110,7 +114,7 @@ def whole_report(library: Library, identity: int) -> str:
 def _difference(before: Report, now: Report, skill: str) -> Markup:
     change = compare(before, now)
     rows = [
-        [word, result.id, result.message]
+        [word, result.title or result.id, result.message]
         for word, results in (("worse", change.worse), ("better", change.better), ("new", change.new))
         for result in results
         if result.skill == skill
@@ -139,20 +143,20 @@ def _transcript(data: Mapping[str, object]) -> str:
     """Return what a case recorded, as text: the request, the skills that came, calls and answers."""
     lines = [f"Asked: {data['request']}"] if data.get("request") else []
     for one in _mappings(data.get("found")):
-        lines.append(f"{one.get('skill')} {one.get('score')}: {one.get('reasons')}")
+        reasons = ", ".join(map(str, _list(one.get("reasons"))))
+        lines.append(f"{one.get('skill')} {figure(one.get('score'))}: {reasons}")
     for variant in ("with", "without"):
         for number, run in enumerate(_mappings(data.get(variant)), 1):
             lines.append(f"\n{variant} the skill, run {number}")
-            lines += [
-                f"→ {call.get('name')} {call.get('arguments')}\n{call.get('result')}"
-                for call in _mappings(run.get("calls"))
-            ]
+            for call in _mappings(run.get("calls")):
+                arguments = json.dumps(call.get("arguments"), ensure_ascii=False)
+                lines.append(f"→ {call.get('name')} {arguments}\n{call.get('result')}")
             lines += [str(run[name]) for name in ("answer", "error") if run.get(name)]
     return "\n".join(lines)[:20_000]
 
 
 def _mappings(value: object) -> list[Mapping[str, object]]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list | tuple) else []
+    return [one for one in _list(value) if isinstance(one, Mapping)]
 
 
 def _row(result: Result) -> list[object]:
@@ -172,8 +176,8 @@ def _report(library: Library, event: Event) -> Report | None:
 
 def _open(data: Mapping[str, Json]) -> str:
     """Return how many cases nobody judged, and how many were not run."""
-    not_run = data.get("not_run")
-    return f"{data.get('not_judged', 0)} not judged" + (f", {not_run} not run" if not_run else "")
+    kinds = (("not_judged", "not judged"), ("not_run", "not run"))
+    return ", ".join(f"{number} {words}" for name, words in kinds if (number := data.get(name)))
 
 
 def _change(before: Event | None, now: Event) -> object:
@@ -184,5 +188,5 @@ def _change(before: Event | None, now: Event) -> object:
     return badge(text, "bad" if new < old else "good") if new != old else text
 
 
-def _list(value: Json | Mapping[str, Json]) -> list[Json]:
-    return value if isinstance(value, list) else []
+def _list(value: object) -> Sequence[object]:
+    return value if isinstance(value, list | tuple) else ()

@@ -5,7 +5,7 @@ from datetime import datetime
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
-from skillkit.inspector.layout import NOT_YET, action_address, iso_time, page, skill_link
+from skillkit.inspector.layout import NOT_YET, action_address, iso_time, page, skill_link, why_trusted
 from skillkit.inspector.library import Library
 from skillkit.install.changes import file_changes
 from skillkit.install.consents import Consent
@@ -70,7 +70,7 @@ def _trusted(statuses: list[SkillStatus], consents: tuple[Consent, ...]) -> Mark
     rows = [
         [
             skill_link(status.skill.name),
-            "approved by you" if status.standing.reason == "approved" else status.standing.reason,
+            why_trusted(status.standing),
             iso_time(_since(status, consents)),
             place(status.skill.base_dir),
         ]
