@@ -9,6 +9,7 @@ from skillkit.core.events import Writer
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SourceType
 from skillkit.inspector.library import Library
+from skillkit.install.authority import Level
 from skillkit.install.context import InstallContext
 from skillkit.install.exceptions import ConsentError
 from skillkit.install.inspection import trust, trust_folder
@@ -54,7 +55,7 @@ class InspectorActions:
             notes = (f"{VARIABLE} is set and decides instead: {os.environ[VARIABLE]}",)
         if action == "disable":
             return PendingChange(f"Make {skill.name} inactive from now on?", None, notes)
-        if proposal is not None:
+        if proposal is not None and self._library.status(name).standing.level < Level.OFFERED:
             notes += ("It is not trusted and stays inactive until it is.",)
         return PendingChange(f"Make {skill.name} active from now on?", proposal, notes)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from program import clean_environment, run_here
 
 from skillkit.inspector.actions import InspectorActions
 from skillkit.inspector.app import create_app
@@ -89,3 +90,16 @@ async def test_trust_is_given_to_the_bytes_that_were_shown(
     late = {"digest": shown, "form": app.form_token()}
     assert (await browser.post("/manage/trust/pdf", data=late)).status_code == 409
     assert not library.status("pdf").standing.trusted
+
+
+@pytest.mark.parametrize("options", [(), ("--no-open",)])
+def test_the_printed_address_is_the_one_that_the_browser_opens(
+    own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("uvicorn.Server.run", lambda server, sockets: [one.close() for one in sockets])
+    ran = run_here("inspect", *options, cwd=tmp_path, environment=clean_environment(own_home))
+    assert ran.returncode == 0
+    assert ran.stdout.startswith("http://127.0.0.1:")
+    assert opened == ([] if options else [ran.stdout.strip()])

@@ -2,15 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from urllib.parse import urlencode
 
 from skillkit.core.events import Kind
-from skillkit.inspector.layout import conversation_address, page, skill_names
+from skillkit.inspector.layout import conversation_address, known_names, page, skill_names
 from skillkit.inspector.library import Library, request_text
 from skillkit.inspector.pages.events import PARTS, entry, first_words, tokens_in, tokens_said
 from skillkit.inspector.pages.skills import offset_in
 from skillkit.inspector.pages.why_not import why_not
-from skillkit.journal.reading import ConversationSummary, StoredEvent
+from skillkit.journal.reading import StoredEvent
 from skillkit.web.charts import Column, columns
 from skillkit.web.html import Markup, link, table, tag
 from skillkit.web.layout import count_of, field, legend, local_time, nothing, search, section, tiles
@@ -18,7 +19,6 @@ from skillkit.web.layout import count_of, field, legend, local_time, nothing, se
 PAGE = 100
 MAX_EVENTS = 2_000
 """Of one conversation; the newest are shown."""
-MAX_NAMES = 1_000
 MAX_TURNS = 80
 """The newest ones; beyond that a bar is too thin to be pointed at."""
 
@@ -35,7 +35,7 @@ def show(library: Library, query: Mapping[str, str]) -> str:
         return page("Conversations", "/conversations", form, nothing(words), live=True)
     rows = [
         [
-            link(conversation_address(one.id), _title(one)),
+            link(conversation_address(one.id), _title(one.opening, one.first, one.skills)),
             local_time(one.last),
             one.turns,
             one.events,
@@ -63,12 +63,11 @@ def show(library: Library, query: Mapping[str, str]) -> str:
     )
 
 
-def _title(one: ConversationSummary) -> object:
+def _title(opening: str, began: float, skills: Sequence[str]) -> str:
     """Return the first words, where texts are kept, or when it began and which skills it had."""
-    if one.opening:
-        return first_words(one.opening)
-    skills = ", ".join(one.skills[:3]) or "no skill"
-    return [local_time(one.first), f" · {skills}"]
+    if opening:
+        return first_words(opening)
+    return f"{datetime.fromtimestamp(began):%Y-%m-%d %H:%M} · {', '.join(skills[:3]) or 'no skill'}"
 
 
 def show_one(library: Library, identity: str, query: Mapping[str, str]) -> str:
@@ -93,14 +92,14 @@ def show_one(library: Library, identity: str, query: Mapping[str, str]) -> str:
         data_follow=True,
     )
     opening = next((text for stored in events if (text := request_text(stored.event))), "")
-    title = first_words(opening) if opening else "Conversation"
+    skills = sorted({stored.event.skill for stored in events if stored.event.skill})
+    title = _title(opening, events[0].event.time, skills)
     return page(title, "/conversations", _form(library, identity, wanted), body, live=True)
 
 
 def _form(library: Library, identity: str, wanted: str) -> Markup:
-    names = [tag("option", value=skill.name) for skill in library.snapshot().skills[:MAX_NAMES]]
     asked = field("Why not this skill?", "why", wanted, list="names")
-    return search(conversation_address(identity), "Answer", asked, tag("datalist", names, id="names"))
+    return search(conversation_address(identity), "Answer", asked, known_names(library.snapshot().skills))
 
 
 def _about(
@@ -114,7 +113,7 @@ def _about(
             [
                 ("Turns", f"{len(turns):,}", count_of(len(events), "event")),
                 ("Skills in use", f"{len(skills):,}", ", ".join(sorted(skills)[:6])),
-                ("Scripts", f"{runs:,}", "runs"),
+                ("Scripts run", f"{runs:,}", ""),
                 ("Lasted", _lasted(last - first), ""),
             ]
         ),

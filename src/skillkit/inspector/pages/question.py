@@ -21,7 +21,7 @@ def show(action: Action, name: str, question: PendingChange, token: str) -> str:
     )
     return page(
         name,
-        "/",
+        "/skills",
         [_card(offer) for offer in question.proposal.offers] if question.proposal else None,
         [tag("p", note, class_="note") for note in question.notes],
         section(question.text, form, identity="question"),

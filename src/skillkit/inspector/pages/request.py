@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from skillkit.core.names import canonical_name
 from skillkit.disclosure import Disclosure, SkillSession
 from skillkit.disclosure.tokens import TokenEstimator
-from skillkit.inspector.layout import page, skill_link, skill_names, state
+from skillkit.inspector.layout import known_names, page, skill_link, skill_names, state
 from skillkit.inspector.library import Library
 from skillkit.inspector.scoring import AS_IT_IS, Assumption
 from skillkit.install.enabled import SkillStatus
@@ -15,7 +15,7 @@ from skillkit.matching import Match
 from skillkit.matching.settings import Mode
 from skillkit.web.charts import bar
 from skillkit.web.html import Markup, link, table, tag
-from skillkit.web.layout import badge, choice, field, legend, nothing, search, section
+from skillkit.web.layout import badge, choice, count_of, field, legend, nothing, search, section
 
 MAX_REQUEST = 8_192
 MAX_ROWS = 60
@@ -60,13 +60,15 @@ def _form(library: Library, text: str, assumed: Assumption) -> Markup:
     line = f"{assumed.threshold:g}" if assumed.threshold else ""
     usually = f"{usual.threshold:.2f} (now)"
     number = {"type": "number", "min": "0.01", "max": "0.99", "step": "0.01"}
+    name = {"placeholder": "name of a skill", "list": "names"}
     return search(
         "/request",
         "Explain",
         field("What would you ask?", "q", text, maxlength=MAX_REQUEST),
         tag("label", "What if: mode", modes, class_="short"),
         field("What if: threshold", "threshold", line, short=True, placeholder=usually, **number),
-        field("What if: also active", "active", assumed.active, short=True, placeholder="name of a skill"),
+        field("What if: also active", "active", assumed.active, short=True, **name),
+        known_names(library.snapshot().skills),
         data_result="result",
     )
 
@@ -80,10 +82,12 @@ def _result(library: Library, text: str, assumed: Assumption) -> Markup:
     except ImportError as error:
         name = assumed.mode.value if assumed.mode else "that is configured"
         return nothing(f"The mode {name} is not installed: {error}")
+    unknown = assumed.active and library.manager.find_skill(assumed.active) is None
     return tag(
         "div",
+        tag("p", f"What if: no skill is called “{assumed.active}”.", class_="notice") if unknown else None,
         _answer(disclosed, found, library),
-        _compared(library, text, disclosed) if assumed != AS_IT_IS else None,
+        _compared(library, text, disclosed) if assumed != AS_IT_IS and not unknown else None,
         _scores(library, text, found, assumed),
         _prompt(disclosed, text, library.system),
     )
@@ -162,12 +166,20 @@ def _scores(library: Library, text: str, found: Found, assumed: Assumption) -> M
         for match, status, verdict in found
     ]
     rest = len(library.manager.list_skills()) - len(rows)
+    scores = "score 0" if len(rows) < MAX_ROWS else "a lower score"
+    beside = (
+        "A skill that may not be used is scored beside all known ones, one that is tried beside the active "
+        "ones: its score there differs."
+    )
     return section(
         f"Scores ({matcher.mode.value}, threshold {matcher.threshold:.2f})",
         table(("Skill", "Score", "Result", "Why"), rows, f"Scores, {matcher.mode.value}")
         if rows
         else nothing("No known skill has a word in common with this request."),
-        tag("p", f"{rest:,} more known skills score lower.", class_="faint") if rest else None,
+        tag("p", f"Not in the table: {count_of(rest, 'skill')} with {scores}.", class_="faint small")
+        if rest
+        else None,
+        tag("p", beside, class_="faint small") if any(status for _, status, _ in found) else None,
     )
 
 

@@ -7,7 +7,10 @@ from skillkit.core.authority import current_requester
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Grants
 from skillkit.core.models import Diagnostic, Permissions, SkillMetadata
+from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.cost import SkillCost
+from skillkit.disclosure.envelope import skill_context
+from skillkit.disclosure.fence import nonce_for
 from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.inspector.layout import action_address, iso_time, page, skill_address, state
 from skillkit.inspector.library import Library, cost_of
@@ -51,15 +54,11 @@ def show(library: Library, name: str) -> str:
 
 
 def _actions(status: SkillStatus) -> Markup:
-    """Return links to the pending actions for this skill."""
-    name = status.skill.name
-    enabled = status.refusal is None or status.refusal.code != "disabled"
-    ways = [
-        link(action_address("disable", name), "Disable")
-        if enabled
-        else link(action_address("enable", name), "Enable")
-    ]
-    if not status.standing.trusted:
+    """Return links to what can be changed beside the remedy, which is in the row of the state."""
+    name, refusal, ways = status.skill.name, status.refusal, []
+    if refusal is None or refusal.code != "disabled":
+        ways.append(link(action_address("disable", name), "Disable"))
+    if not status.standing.trusted and not (refusal and refusal.remedy):
         ways.append(link(action_address("trust", name), "Trust"))
     return tag("p", [[way, " "] for way in ways], class_="actions")
 
@@ -74,7 +73,7 @@ def show_file(library: Library, name: str, path: str, offset: int = 0) -> str:
     content = tag("pre", read.text) if read.text is not None else nothing("This file is not text.")
     return page(
         path,
-        "/",
+        "/skills",
         tag("p", link(skill_address(skill.name), skill.name), f" · {read.size:,} bytes"),
         content,
         tag("p", following) if following else None,
@@ -89,7 +88,7 @@ def _facts(library: Library, status: SkillStatus) -> list[tuple[str, object]]:
     skill, record = status.skill, status.installed
     cost = cost_of(library.costs(), skill)
     rows: list[tuple[str, object]] = [
-        ("State", state(status)),
+        ("State", state(status, manage=library.manage)),
         ("Trust", trust(status)),
         ("From", skill.source_label),
         ("Folder", place(skill.base_dir)),
@@ -156,15 +155,24 @@ def _said(one: Diagnostic) -> Markup:
 def _instructions(library: Library, skill: SkillMetadata) -> Markup:
     try:
         text = library.manager.load_skill(skill.name).content
-        sent = library.manager.invoke_skill(skill.name)
+        sent = _as_sent(library, skill)
     except SkillsUseError as error:
         return section("Instructions", nothing(f"They cannot be read: {error}"))
-    exactly = f"Exactly as a model gets them: {TokenEstimator().count(sent):,} tokens"
+    exactly = (
+        f"Exactly as a model gets them: about {TokenEstimator().count(sent):,} tokens; the marks around them "
+        "are new in each conversation"
+    )
     return section(
         "Instructions",
         tag("details", tag("summary", exactly), tag("pre", sent, class_="skills"), id="sent"),
         tag("div", render(text), class_="prose tall", tabindex="0", role="region", aria_label="Instructions"),
     )
+
+
+def _as_sent(library: Library, skill: SkillMetadata) -> str:
+    """Return the instructions in the envelope in which a request gets them."""
+    text, files = library.manager.invoke_skill(skill.name), library.manager.list_resources(skill.name)
+    return skill_context(skill_id(skill), text, files, nonce_for(text), inline=skill.runs_alone)
 
 
 def _files(library: Library, skill: SkillMetadata) -> Markup:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from skillkit.core.events import Event, Json, Kind, entries_of
 from skillkit.core.names import canonical_name
-from skillkit.inspector.pages.events import figure
+from skillkit.inspector.pages.events import REFUSALS, figure
 from skillkit.journal import JournalReader
 from skillkit.web.html import Markup, tag
 
@@ -13,12 +13,6 @@ _PLACES = (
     ("left_out", "It matched and the limit left it out"),
     ("near", "It came near, below the threshold"),
 )
-_REFUSALS = {
-    "disabled": "it was not enabled",
-    "untrusted": "it was not trusted",
-    "unavailable": "something that it needs was missing",
-    "not_found": "it was not for whoever asked",
-}
 
 
 def why_not(journal: JournalReader, wanted: str, events: Sequence[Event]) -> Markup:
@@ -51,7 +45,7 @@ def _not_listed(journal: JournalReader, identity: str, event: Event) -> str:
         refused = one.data.get("refused")
         if isinstance(refused, Mapping) and identity in refused:
             code = str(refused[identity])
-            return f"It was not on offer then: {_REFUSALS.get(code, code)}."
+            return f"It was not on offer then: {REFUSALS.get(code, code)}."
     if offered:
         return f"No skill '{identity}' was known then, among {offered[0].data.get('count', '?')} on offer."
     return (
