@@ -18,13 +18,12 @@ from skillkit.inspector.layout import page, skill_address
 from skillkit.inspector.library import Library
 from skillkit.inspector.pages import conversations, home, question, request, runs, skill, skills, tests, trust
 from skillkit.inspector.security import LocalUserOnly
-from skillkit.web.layout import SCRIPT, STYLE, nothing
+from skillkit.web.layout import FILES, nothing
 
 logger = logging.getLogger(__name__)
 
 _STATIC = {
-    "style.css": (STYLE, "text/css"),
-    "web.js": (SCRIPT, "text/javascript"),
+    **FILES,
     "inspector.js": (Path(__file__).parent / "static" / "inspector.js", "text/javascript"),
 }
 MAX_FORM = 4096

@@ -27,8 +27,9 @@ STATES = {"disabled": "not enabled", "untrusted": "not trusted", "unavailable": 
 """Labels of the codes of refusals."""
 
 
-def page(title: str, here: str, *content: object, live: bool = False) -> str:
-    """Return a whole document; a `live` one says when what it shows has changed."""
+def page(title: str, here: str, *content: object, live: bool = False, unseen: bool = False) -> str:
+    """Return a whole document; a `live` one says when what it shows has changed, an `unseen` title is for
+    screen readers only."""
     return document(
         title,
         *content,
@@ -38,6 +39,7 @@ def page(title: str, here: str, *content: object, live: bool = False) -> str:
         scripts=["/static/web.js", "/static/inspector.js"],
         footer=f"skillkit {__version__} · reads this machine only and makes no network requests",
         live=live,
+        unseen=unseen,
     )
 
 

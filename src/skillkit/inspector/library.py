@@ -160,6 +160,13 @@ class Library:
             if match.score > 0 and match.skill.skill_path not in offered
         ]
 
+    def missed(self, request: str, assumed: Assumption = AS_IT_IS) -> list[Match]:
+        """Return the skills that `request` would bring in if all known ones were active, and that may not be
+        used."""
+        offered = {skill.skill_path for skill in self.manager.offered_skills()}
+        matches = self.matcher(assumed, known=True).explain(request).matches
+        return [match for match in matches if match.skill.skill_path not in offered]
+
     @property
     def progress(self) -> tuple[int, bool, bool]:
         """Return how far the threads have come; it changes when a page can show more than before."""
@@ -187,10 +194,9 @@ class Library:
         for stored in self.newest(Kind.MATCHED, limit=LATEST_REQUESTS):
             self.gate.wait()
             text = request_text(stored.event)
-            line = self.matcher().threshold
-            for match, _ in self.refused(text, 3) if text else ():
+            for match in self.missed(text) if text else ():
                 known = best.get(match.skill.canonical_name)
-                if match.score >= line and (known is None or known.match.score < match.score):
+                if known is None or known.match.score < match.score:
                     best[match.skill.canonical_name] = MissedSkill(match, text)
         return sorted(best.values(), key=lambda one: -one.match.score)
 
@@ -255,11 +261,13 @@ class Library:
         except (SkillsUseError, OSError):
             return None
 
-    def stored_tree(self, record: InstalledSkill) -> tuple[SkillTree, Capabilities] | None:
-        """Return the files of an installed version with their card; None where they are gone or damaged."""
+    def stored_tree(self, record: InstalledSkill) -> tuple[SkillTree, Capabilities, str] | None:
+        """Return the files of an installed version with their card and the version that the header declares;
+        None where they are gone or damaged."""
         try:
             tree = read_folder(self.enabled.registry.store.path(record.stored), ANY_SIZE)
-            return tree, capabilities(tree, manifest(tree.skill_file, record.name_canonical, recover=True))
+            skill = manifest(tree.skill_file, record.name_canonical, recover=True)
+            return tree, capabilities(tree, skill), skill.version or record.version
         except (SkillsUseError, OSError):
             return None
 

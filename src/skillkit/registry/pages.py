@@ -23,7 +23,7 @@ from skillkit.registry.repository import tag_of
 from skillkit.registry.server import Ask, Endpoint
 from skillkit.registry.store import SkillRow, VersionRow
 from skillkit.web.html import Markup, link, table, tag
-from skillkit.web.layout import SCRIPT, STYLE, command, count_of, facts, field, nothing, search, section
+from skillkit.web.layout import FILES, command, count_of, facts, field, nothing, search, section
 from skillkit.web.markdown import render
 
 
@@ -227,10 +227,9 @@ def _file(ask: Ask) -> Response:
 
 
 def _static(ask: Ask) -> Response:
-    known = {"style.css": (STYLE, "text/css"), "web.js": (SCRIPT, "text/javascript")}
-    if ask.path["name"] not in known:
+    if ask.path["name"] not in FILES:
         raise MissingError
-    path, kind = known[ask.path["name"]]
+    path, kind = FILES[ask.path["name"]]
     return Response(path.read_bytes(), media_type=kind, headers={"cache-control": "max-age=3600"})
 
 

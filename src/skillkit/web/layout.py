@@ -8,9 +8,12 @@ from skillkit.core.disk import user_home
 from skillkit.web.html import Markup, link, tag
 
 STATIC = Path(__file__).parent / "static"
-STYLE = STATIC / "style.css"
-SCRIPT = STATIC / "web.js"
-"""Tables that sort and filter, copy buttons; for servers that serve it as `/static/web.js`."""
+FILES = {
+    "style.css": (STATIC / "style.css", "text/css"),
+    "web.js": (STATIC / "web.js", "text/javascript"),
+    "icon.svg": (STATIC / "icon.svg", "image/svg+xml"),
+}
+"""What a server serves below `/static/`: style, the script for tables and copy buttons, and the mark."""
 
 
 def document(
@@ -22,18 +25,22 @@ def document(
     scripts: Sequence[str],
     footer: str,
     live: bool = False,
+    unseen: bool = False,
 ) -> str:
-    """Return a whole document; a `live` one says when what it shows has changed."""
+    """Return a whole document; a `live` one says when what it shows has changed, an `unseen` title is for
+    screen readers only."""
     entries = [
         tag("li", link(address, name, aria_current="page" if address == here else None))
         for address, name in navigation
     ]
+    heading = tag("h1", title, class_="unseen" if unseen else None)
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("title", f"{title} · {brand}"),
         tag("link", rel="stylesheet", href="/static/style.css"),
+        tag("link", rel="icon", href="/static/icon.svg"),
         [tag("script", "", src=address, defer=True) for address in scripts],
     )
     body = tag(
@@ -45,7 +52,7 @@ def document(
             tag("nav", tag("ul", entries), aria_label="Pages"),
         ),
         tag("p", "", id="changed", role="status", hidden=True) if live else None,
-        tag("main", tag("h1", title), *content, id="main", tabindex="-1"),
+        tag("main", heading, *content, id="main", tabindex="-1"),
         tag("footer", footer),
         data_live="yes" if live else None,
     )

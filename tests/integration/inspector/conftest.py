@@ -80,7 +80,7 @@ def running(own_home: Path, write_skill, skills_dir: Path) -> Iterator[Inspectin
                 "backend": "bwrap",
                 "exit_code": 1,
                 "error": "execution_failed",
-                "asked": {"hosts": ["api.example.com", "evil.example"]},
+                "asked": {"hosts": ["api.example.com", "evil.example"], "env": ["TOKEN"]},
                 "grants": {"hosts": ["api.example.com"], "timeout": 60},
                 "limits": {"timeout": 60, "memory": 1 << 30},
                 "network": [

@@ -94,6 +94,12 @@ def test_without_a_script_every_page_says_the_same(browser: Browser, running: In
     page.get_by_label("What would you ask?").fill("a report about this CSV file")
     page.get_by_role("button", name="Explain").click()
     expect(page.locator("#result")).to_contain_text("Put into the prompt: csv-report")
+    for address in PAGES:
+        answer = page.goto(running.root + address)
+        assert answer is not None
+        assert answer.ok, address
+        expect(page.locator("h1")).to_be_visible()
+        assert page.locator("button.copy, th button, .filter").count() == 0, address
     context.close()
 
 
@@ -155,6 +161,22 @@ def test_a_skill_shows_its_scripts_with_what_they_need_and_get(page: Page, runni
     expect(use).to_contain_text("Matched")
 
 
+def test_text_header_and_files_of_a_skill_are_copied(page: Page, running: Inspecting) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    copied = "navigator.clipboard.readText()"
+    page.goto(running.root + "/skill/csv-report")
+    page.get_by_role("button", name="Copy header").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate(copied).splitlines()[:2] == ["---", "name: csv-report"]
+    page.get_by_role("button", name="Copy text").click()
+    expect(page.get_by_role("button", name="Copied")).to_have_count(2)
+    assert page.evaluate(copied).startswith('<skill_context id="csv-report">')
+    page.goto(running.root + "/skill/csv-report/file?path=references%2Freport.md")
+    page.get_by_role("button", name="Copy file").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate(copied) == "## Totals\n"
+
+
 def test_a_run_is_listed_with_memory_and_the_hosts_it_tried(page: Page, running: Inspecting) -> None:
     page.goto(running.root + "/runs")
     row = page.locator("#list tbody tr").first
@@ -165,6 +187,7 @@ def test_a_run_is_listed_with_memory_and_the_hosts_it_tried(page: Page, running:
     expect(page.locator("main")).to_contain_text("Time0.01 s of 60 s")
     grants = page.locator("section", has=page.get_by_role("heading", name="Grants"))
     expect(grants).to_contain_text("Hostsapi.example.com, evil.exampleapi.example.comapi.example.com")
+    expect(grants).to_contain_text("VariablesTOKENnothingnot recorded")
 
 
 def test_a_conversation_says_why_and_why_not(page: Page, running: Inspecting) -> None:

@@ -61,7 +61,7 @@ def settled(library: Library) -> Library:
 
 def test_a_skill_is_shown_as_a_request_gets_it(library: Library) -> None:
     [sent] = library.provider().disclose("Design a poster and a flyer").insertions
-    [shown] = re.findall('<pre class="skills">(.*?)</pre>', skill.show(library, "poster"), re.DOTALL)
+    [shown] = re.findall('<pre class="skills"[^>]*>(.*?)</pre>', skill.show(library, "poster"), re.DOTALL)
     marks = re.compile("[0-9a-f]{16}")  # new in each conversation
     assert marks.sub("", unescape(shown)) == marks.sub("", sent.text)
     assert "<resource>sizes.md</resource>" in sent.text

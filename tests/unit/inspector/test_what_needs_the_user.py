@@ -7,7 +7,7 @@ import pytest
 
 from skillkit.inspector.attention import needs
 from skillkit.inspector.library import Library
-from skillkit.inspector.pages import conversations, request
+from skillkit.inspector.pages import conversations, home, request
 from skillkit.inspector.pages.events import outcome
 from skillkit.install.enabled import EnabledSkills
 from skillkit.install.selection import change_selection
@@ -59,6 +59,41 @@ def test_a_request_names_the_skill_that_fits_and_its_one_command(library: Librar
     assert "What if: poster is put in instead of no skill." in tried
     assert "What poster does" not in tried
     assert library.provider().disclose(TEXT).matched == ()
+
+
+def test_a_skill_behind_another_one_fits_no_request(library: Library, tmp_path: Path, write_skill) -> None:
+    write_skill("flyer", description="Design a flyer.", into=tmp_path / "skills")
+    library.refresh()
+    library.look_again()
+    scores = {match.skill.name: match.score for match in library.matcher(known=True).rank(TEXT)}
+    assert scores["poster"] > scores["flyer"] >= library.matcher().threshold
+    assert [match.skill.name for match in library.missed(TEXT)] == ["poster"]
+    library.overlooked()
+    assert library.tried_again.wait(60)
+    assert "flyer" not in {need.skill for need in needs(library)}
+
+
+def test_home_lists_all_that_waits_and_says_why_updates_are_not_there(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(home, "SHOWN", 1)
+    made = home.show(library)
+    assert "this page asks no server" in made
+    first, rest = made.split('<details id="more-needs">')
+    assert "agent skill trust report" in first
+    assert "agent skill test report" in rest
+    assert "agent skill validate " in rest
+    assert "Enabled, but not found: gone" in rest
+
+
+def test_home_says_that_texts_are_not_kept(own_home: Path) -> None:
+    path = own_home / ".agent" / "journal.sqlite"
+    journal = SqliteJournal(path)
+    journal.record(Event(Kind.MATCHED, data={"request": {"length": 9}}, conversation="talk", turn=1))
+    journal.close()
+    made = home.show(Library(lambda: EnabledSkills(bundled=False), path))
+    assert "Nothing waits for you." in made
+    assert "Which skills would have fitted is not known" in made
 
 
 @pytest.mark.parametrize(

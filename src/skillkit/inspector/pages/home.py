@@ -8,7 +8,7 @@ from skillkit.disclosure.cost import CostReport
 from skillkit.disclosure.disclosed import TokenUse
 from skillkit.inspector.attention import Need, needs
 from skillkit.inspector.layout import COUNTING, NOT_YET, page, skill_link, skill_names, state
-from skillkit.inspector.library import USES, Library
+from skillkit.inspector.library import USES, Library, request_text
 from skillkit.inspector.pages.events import days_chart, event_list
 from skillkit.install.enabled import SkillStatus
 from skillkit.journal import Kind
@@ -18,7 +18,7 @@ from skillkit.web.layout import command, count_of, field, legend, nothing, panel
 
 DAYS = 14
 LATELY = (Kind.MATCHED, Kind.SCRIPT_RUN, Kind.SCRIPT_DENIED, Kind.REFUSED)
-SHOWN, MAX_NAMES = 5, 8
+SHOWN, NEWEST, MAX_NAMES = 5, 3, 8
 MAX_COUNTED = 100
 """Things that need the user, beyond which they are no longer counted."""
 
@@ -40,6 +40,7 @@ def show(library: Library) -> str:
             data_follow=True,
         ),
         live=True,
+        unseen=True,
     )
 
 
@@ -118,11 +119,18 @@ def _listed(report: CostReport) -> str:
 
 def _needs(library: Library) -> Markup:
     waiting = [*islice(needs(library), MAX_COUNTED)]
-    rows = [tag("li", _need(one, manage=library.manage)) for one in waiting[:SHOWN]]
-    content = tag("ul", rows, class_="plain") if rows else nothing("Nothing waits for you.")
+    rows = [tag("li", _need(one, manage=library.manage)) for one in waiting]
+    content = tag("ul", rows[:SHOWN], class_="plain") if rows else nothing("Nothing waits for you.")
+    asked = library.newest(Kind.MATCHED, limit=1)
+    if not rows and asked and not request_text(asked[0].event):
+        unknown = "Which skills would have fitted is not known: texts of requests are kept only with "
+        said = tag("p", unknown, tag("code", "ENABLE_SENSITIVE_DATA=true"), class_="small faint")
+        content = tag("div", content, said)
     number = f"{len(waiting)}{'+' if len(waiting) == MAX_COUNTED else ''}"
-    rest = tag("p", link("/skills?which=inactive", f"{len(waiting) - SHOWN:,} more"), class_="small")
-    updates = tag("p", "Check for updates: ", command("agent skill outdated"), class_="small faint")
+    more = tag("summary", f"{len(waiting) - SHOWN:,} more", class_="small")
+    rest = tag("details", more, tag("ul", rows[SHOWN:], class_="plain"), id="more-needs")
+    offline = "Updates are not listed, this page asks no server: "
+    updates = tag("p", offline, command("agent skill outdated"), class_="small faint")
     title = f"Needs you ({number})" if waiting else "Needs you"
     return panel(title, content, rest if len(waiting) > SHOWN else None, updates, identity="needs")
 
@@ -136,7 +144,7 @@ def _need(one: Need, *, manage: bool) -> list[object]:
 
 
 def _lately(library: Library) -> Markup:
-    events = library.newest(*LATELY, limit=SHOWN)
+    events = library.newest(*LATELY, limit=NEWEST)
     if not events:
         content: object = nothing("No request was recorded yet. Ask something with agent -p “…”.")
     else:

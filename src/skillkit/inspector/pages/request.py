@@ -86,7 +86,7 @@ def _result(library: Library, text: str, assumed: Assumption) -> Markup:
     return tag(
         "div",
         tag("p", f"What if: no skill is called “{assumed.active}”.", class_="notice") if unknown else None,
-        _answer(disclosed, found, library),
+        _answer(disclosed, library, text, assumed),
         _compared(library, text, disclosed) if assumed != AS_IT_IS and not unknown else None,
         _scores(library, text, found, assumed),
         _prompt(disclosed, text, library.system),
@@ -123,17 +123,17 @@ def _found(library: Library, text: str, disclosed: Disclosure, assumed: Assumpti
     return sorted(found, key=lambda one: -one[0].score)[:MAX_ROWS]
 
 
-def _answer(disclosed: Disclosure, found: Found, library: Library) -> Markup:
+def _answer(disclosed: Disclosure, library: Library, text: str, assumed: Assumption) -> Markup:
     """Return a sentence about the skills used, and a better match that may not be used."""
     names = skill_names([match.skill.name for match in disclosed.matched])
     used: list[object] = ["No skill is put into the prompt."]
     if disclosed.matched:
         used = ["Put into the prompt: ", names, "."]
-    best = max((match.score for match in disclosed.matched), default=library.matcher().threshold)
-    better = next(((match, status) for match, status, _ in found if status and match.score >= best), None)
-    if better is None:
+    missed = [one for one in library.missed(text, assumed) if one.skill.canonical_name != assumed.active]
+    if not missed:
         return tag("p", used, class_="notice calm", role="status")
-    match, status = better
+    match = missed[0]
+    status = library.snapshot().checks.judge(match.skill)
     fits = [skill_link(match.skill.name), f" fits ({match.score:.2f}) and is not used: "]
     return tag(
         "p", used, " ", fits, state(status, manage=library.manage), class_="notice calm", role="status"

@@ -134,9 +134,9 @@ def _grants(event: Event) -> Markup | None:
     if not (asked or given):
         return None
     tried = entries_of(event.data.get("network"))
-    used = {"hosts": ", ".join(hosts(tried, allowed=True)) or "nothing", "network": "unknown"}
+    used = {"hosts": ", ".join(hosts(tried, allowed=True)) or "nothing"}
     rows = [
-        [title, _shown(asked.get(name)), _shown(given.get(name)), used.get(name, "unknown")]
+        [title, _shown(asked.get(name)), _shown(given.get(name)), used.get(name, "not recorded")]
         for name, title in _RIGHTS
         if asked.get(name) or given.get(name)
     ]

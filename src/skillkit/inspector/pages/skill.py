@@ -70,7 +70,11 @@ def show_file(library: Library, name: str, path: str, offset: int = 0) -> str:
     following = None
     if read.next_offset is not None:
         following = link(file_address(skill.name, path, read.next_offset), "Next page")
-    content = tag("pre", read.text) if read.text is not None else nothing("This file is not text.")
+    content = (
+        tag("pre", read.text, data_copied="file")
+        if read.text is not None
+        else nothing("This file is not text.")
+    )
     return page(
         path,
         "/skills",
@@ -137,7 +141,7 @@ def _header(library: Library, skill: SkillMetadata) -> Markup:
         if table_rows
         else None
     )
-    return section("Header", tag("pre", rows), rest)
+    return section("Header", tag("pre", rows, data_copied="header"), rest)
 
 
 def _header_lines(lines: list[str]) -> list[str]:
@@ -162,9 +166,10 @@ def _instructions(library: Library, skill: SkillMetadata) -> Markup:
         f"Exactly as a model gets them: about {TokenEstimator().count(sent):,} tokens; the marks around them "
         "are new in each conversation"
     )
+    whole = tag("pre", sent, class_="skills", data_copied="text")
     return section(
         "Instructions",
-        tag("details", tag("summary", exactly), tag("pre", sent, class_="skills"), id="sent"),
+        tag("details", tag("summary", exactly), whole, id="sent"),
         tag("div", render(text), class_="prose tall", tabindex="0", role="region", aria_label="Instructions"),
     )
 

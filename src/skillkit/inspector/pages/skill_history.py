@@ -92,9 +92,9 @@ def versions(library: Library, status: SkillStatus) -> Markup | None:
 
 
 def _difference(library: Library, older: InstalledSkill, newer: InstalledSkill) -> Markup:
-    title = [older.version, " (", iso_time(older.installed_at), ") → ", newer.version, " (",
-             iso_time(newer.installed_at), ")"]  # fmt: skip
     before, after = library.stored_tree(older), library.stored_tree(newer)
+    title = [before[2] if before else older.version, " (", iso_time(older.installed_at), ") → ",
+             after[2] if after else newer.version, " (", iso_time(newer.installed_at), ")"]  # fmt: skip
     if before is None or after is None:
         return tag("details", tag("summary", title), nothing("The earlier files are no longer in the store."))
     gained = [

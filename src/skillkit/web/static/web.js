@@ -62,16 +62,23 @@ const filterable = (table) => {
   table.closest(".scroll").before(label);
 };
 
-const copyable = (line) => {
+const copyButton = (name, text) => {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "copy";
-  button.textContent = "Copy";
+  button.textContent = name;
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(line.dataset.copy);
+    await navigator.clipboard.writeText(text());
     button.textContent = "Copied";
   });
-  line.append(button);
+  return button;
+};
+
+// A text without the numbers and remarks of its lines.
+const textOf = (pre) => {
+  const copy = pre.cloneNode(true);
+  for (const one of copy.querySelectorAll(".number, .said")) one.remove();
+  return copy.textContent;
 };
 
 // Once for the page, and again for each part that a script puts in anew.
@@ -81,7 +88,12 @@ const enhance = (part) => {
     if (table.tBodies[0].rows.length > 1) sortable(table);
     if (table.tBodies[0].rows.length >= ROWS_TO_FILTER && !searched) filterable(table);
   }
-  for (const line of part.querySelectorAll(".command[data-copy]")) copyable(line);
+  for (const line of part.querySelectorAll(".command[data-copy]")) line.append(copyButton("Copy", () => line.dataset.copy));
+  for (const pre of part.querySelectorAll("pre[data-copied]")) {
+    (pre.closest("section")?.querySelector("h2") ?? pre.previousElementSibling).after(
+      copyButton(`Copy ${pre.dataset.copied}`, () => textOf(pre)),
+    );
+  }
 };
 
 // A search field filters what is on the page while one types; the server searches everything on Enter.
