@@ -3,25 +3,25 @@
 from skillkit.core.exceptions import SkillsUseError
 
 
-class AgentError(SkillsUseError):
+class AgentError(SkillsUseError, code="agent"):
     """Base class of errors of the agent."""
 
 
-class ModelFileError(AgentError):
+class ModelFileError(AgentError, code="model-file"):
     """The embedded model's file is unavailable or invalid."""
 
 
-class ProviderError(AgentError):
+class ProviderError(AgentError, code="provider"):
     """A model provider is unreachable or refused a request."""
 
 
-class SettingsError(AgentError):
+class SettingsError(AgentError, code="settings"):
     """An unknown setting or an invalid value."""
 
 
-class ConversationError(AgentError):
+class ConversationError(AgentError, code="conversation"):
     """A saved conversation is missing or unreadable."""
 
 
-class UnfinishedAnswerError(AgentError):
+class UnfinishedAnswerError(AgentError, code="unfinished-answer"):
     """An incomplete answer; the received part has been shown already."""

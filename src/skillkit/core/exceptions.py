@@ -6,15 +6,23 @@ from skillkit.core.diagnostics import Diagnostic
 class SkillsUseError(Exception):
     """Any error that skillkit raises on purpose."""
 
+    error_code = "skills-use"
+    """The word for the error in `--json` output; it stays when the class is renamed."""
 
-class SkillParsingError(SkillsUseError):
+    def __init_subclass__(cls, *, code: str | None = None, **options: object) -> None:
+        super().__init_subclass__(**options)
+        if code is not None:
+            cls.error_code = code
+
+
+class SkillParsingError(SkillsUseError, code="skill-parsing"):
     """A SKILL.md cannot be used as it is written."""
 
     diagnostics: tuple[Diagnostic, ...] = ()
     """All diagnostics of the file, the reason for the error last."""
 
 
-class InvalidYAMLError(SkillParsingError):
+class InvalidYAMLError(SkillParsingError, code="invalid-yaml"):
     """The header is not valid YAML, or one that skillkit refuses."""
 
     def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
@@ -23,11 +31,11 @@ class InvalidYAMLError(SkillParsingError):
         self.column = column
 
 
-class RefusedYAMLError(InvalidYAMLError):
+class RefusedYAMLError(InvalidYAMLError, code="refused-yaml"):
     """The header uses a part of YAML that skillkit refuses, such as an anchor or a tag."""
 
 
-class MissingRequiredFieldError(SkillParsingError):
+class MissingRequiredFieldError(SkillParsingError, code="missing-required-field"):
     """`name` or `description` is missing, empty or not text."""
 
     def __init__(self, message: str, field_name: str | None = None) -> None:
@@ -35,43 +43,43 @@ class MissingRequiredFieldError(SkillParsingError):
         self.field_name = field_name
 
 
-class InvalidFrontmatterError(SkillParsingError):
+class InvalidFrontmatterError(SkillParsingError, code="invalid-frontmatter"):
     """There is no header, it does not end, or it is not a mapping."""
 
 
-class SkillNotFoundError(SkillsUseError):
+class SkillNotFoundError(SkillsUseError, code="skill-not-found"):
     """No loaded skill has that name."""
 
 
-class SkillInvocationError(SkillsUseError):
+class SkillInvocationError(SkillsUseError, code="skill-invocation"):
     """A skill was found but could not be rendered."""
 
 
-class ArgumentProcessingError(SkillInvocationError):
+class ArgumentProcessingError(SkillInvocationError, code="argument-processing"):
     """The arguments cannot be put into the instructions."""
 
 
-class ContentLoadError(SkillInvocationError):
+class ContentLoadError(SkillInvocationError, code="content-load"):
     """SKILL.md or a resource cannot be read."""
 
 
-class ChangedContentError(ContentLoadError):
+class ChangedContentError(ContentLoadError, code="changed-content"):
     """A file differs from the one that was checked."""
 
 
-class SkillSecurityError(SkillsUseError):
+class SkillSecurityError(SkillsUseError, code="skill-security"):
     """Something unsafe was refused."""
 
 
-class SuspiciousInputError(SkillSecurityError):
+class SuspiciousInputError(SkillSecurityError, code="suspicious-input"):
     """Input that no honest caller sends."""
 
 
-class SizeLimitExceededError(SkillSecurityError):
+class SizeLimitExceededError(SkillSecurityError, code="size-limit-exceeded"):
     """Input or a file is larger than its limit."""
 
 
-class PathSecurityError(SkillSecurityError):
+class PathSecurityError(SkillSecurityError, code="path-security"):
     """A path would leave its skill's folder."""
 
     def __init__(
@@ -85,7 +93,7 @@ class PathSecurityError(SkillSecurityError):
         self.base_directory = base_directory
 
 
-class ConfigurationError(SkillsUseError):
+class ConfigurationError(SkillsUseError, code="configuration"):
     """The manager was given a folder that does not exist, or an argument it cannot use."""
 
     def __init__(
@@ -99,19 +107,19 @@ class ConfigurationError(SkillsUseError):
         self.invalid_path = invalid_path
 
 
-class AsyncStateError(SkillsUseError):
+class AsyncStateError(SkillsUseError, code="async-state"):
     """Kept for programs that catch it: sync and async calls may be mixed since 0.5."""
 
 
-class PluginError(SkillsUseError):
+class PluginError(SkillsUseError, code="plugin"):
     """A plugin folder cannot be used."""
 
 
-class ManifestNotFoundError(PluginError):
+class ManifestNotFoundError(PluginError, code="manifest-not-found"):
     """There is no `.claude-plugin/plugin.json`."""
 
 
-class ManifestParseError(PluginError):
+class ManifestParseError(PluginError, code="manifest-parse"):
     """plugin.json is too large, not UTF-8 or not JSON."""
 
     def __init__(
@@ -125,7 +133,7 @@ class ManifestParseError(PluginError):
         self.parse_error = parse_error
 
 
-class ManifestValidationError(PluginError):
+class ManifestValidationError(PluginError, code="manifest-validation"):
     """A field of plugin.json is missing or has a value that cannot be used."""
 
     def __init__(
@@ -139,5 +147,5 @@ class ManifestValidationError(PluginError):
         self.invalid_value = invalid_value
 
 
-class StateFileError(SkillsUseError):
+class StateFileError(SkillsUseError, code="state-file"):
     """A state file of skillkit cannot be read and must not be overwritten."""

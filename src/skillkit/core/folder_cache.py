@@ -20,7 +20,7 @@ Build = Callable[[Path], int | None]
 """Builds an entry in a new folder; returns its size where that matters."""
 
 
-class ChangedFolderError(SkillsUseError):
+class ChangedFolderError(SkillsUseError, code="changed-folder"):
     """A cached folder does not match the digest in its name."""
 
 

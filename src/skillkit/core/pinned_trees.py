@@ -19,7 +19,7 @@ KEPT_BYTES = 1 << 30
 _DIGEST = re.compile(r"(?:with-links:)?sha256:[0-9a-f]{64}")
 
 
-class ChangedTreeError(ChangedFolderError):
+class ChangedTreeError(ChangedFolderError, code="changed-tree"):
     """The folder differs from the tree that was approved for this run."""
 
     @classmethod

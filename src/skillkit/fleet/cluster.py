@@ -33,7 +33,7 @@ _HOW = (
 )
 
 
-class FleetError(SkillsUseError):
+class FleetError(SkillsUseError, code="fleet"):
     """The fleet is unreachable, or refuses an operation; the message has the reason."""
 
 

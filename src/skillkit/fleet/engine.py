@@ -24,15 +24,15 @@ _BYTES = "$bytes"
 _LENGTH = 8
 
 
-class EngineLostError(FleetError):
+class EngineLostError(FleetError, code="engine-lost"):
     """The driver died; pending requests may have been delivered."""
 
 
-class WorkerGoneError(FleetError):
+class WorkerGoneError(FleetError, code="worker-gone"):
     """The worker died; the request may have been delivered."""
 
 
-class NoWorkerError(WorkerGoneError):
+class NoWorkerError(WorkerGoneError, code="no-worker"):
     """The worker does not exist (any more), so nothing was sent."""
 
 

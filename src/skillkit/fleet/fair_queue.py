@@ -8,7 +8,7 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.fleet.policy import Policy, Share
 
 
-class QueueFullError(SkillsUseError):
+class QueueFullError(SkillsUseError, code="queue-full"):
     """A tenant has reached its limit of waiting runs."""
 
 

@@ -16,7 +16,7 @@ CA_SETTING = "SKILLKIT_FLEET_CA"
 _CONNECT = 5.0
 
 
-class UnreachableError(FleetError):
+class UnreachableError(FleetError, code="unreachable"):
     """The gateway did not respond; `sent` says whether it may have received the request."""
 
     def __init__(self, message: str, *, sent: bool) -> None:
@@ -24,7 +24,7 @@ class UnreachableError(FleetError):
         self.sent = sent
 
 
-class RefusedError(FleetError):
+class RefusedError(FleetError, code="refused"):
     """The gateway responded with an error."""
 
     def __init__(self, status: int, message: str) -> None:

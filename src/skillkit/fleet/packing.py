@@ -23,7 +23,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _LENGTH = 8
 
 
-class PackedTreeError(SkillsUseError):
+class PackedTreeError(SkillsUseError, code="packed-tree"):
     """The bytes are not a packed tree, or an unsafe one."""
 
 

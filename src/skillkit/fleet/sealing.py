@@ -32,7 +32,7 @@ _KEY = re.compile(r"(?P<name>[A-Za-z0-9_.-]{1,32}):(?P<key>[0-9a-f]{64})")
 _TENANT_KEY = re.compile(rf"(?P<tenant>[A-Za-z0-9_.@-]{{1,64}}):{_KEY.pattern}")
 
 
-class SealError(SkillsUseError):
+class SealError(SkillsUseError, code="seal"):
     """A document that is altered, replayed, expired, for another recipient, or sealed with another key."""
 
 

@@ -1,5 +1,6 @@
 """Installation errors, each with a remedy."""
 
+import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -38,73 +39,79 @@ def plain_advice(remedy: Remedy, skill: str) -> str:
     return remedy.value
 
 
-class InstallError(SkillsUseError):
+class InstallError(SkillsUseError, code="install"):
     """A skill could not be installed, updated, removed or checked."""
 
-    def __init__(self, message: str, *, remedy: Remedy | None = None, skill: str = "") -> None:
+    def __init__(
+        self, message: str, *, remedy: Remedy | None = None, skill: str = "", code: str | None = None
+    ) -> None:
         super().__init__(message)
+        self.error_code = code or self.error_code
         self.remedy = remedy
         self.skill = skill
         """The name of the installed skill that the remedy is for."""
 
 
-class SourceError(InstallError):
+class SourceError(InstallError, code="source"):
     """The text names no source of skills, one that is refused, or several skills without a choice."""
 
 
-class GitError(InstallError):
+class GitError(InstallError, code="git"):
     """A git command failed."""
 
 
-class AccessError(GitError):
+class AccessError(GitError, code="authentication"):
     """The repository or registry is missing, or access was denied."""
 
 
-class RefNotFoundError(GitError):
+class RefNotFoundError(GitError, code="ref-not-found"):
     """The repository has no such branch, tag or commit."""
 
 
-class NetworkError(GitError):
+class NetworkError(GitError, code="network"):
     """The remote cannot be reached; trying again later may help."""
 
 
-class NotThereError(NetworkError):
+class NotThereError(NetworkError, code="not-there"):
     """The server returned 404 or 410."""
 
 
-class UnsafeTreeError(InstallError, SkillSecurityError):
+class UnsafeTreeError(InstallError, SkillSecurityError, code="unsafe-tree"):
     """The skill holds something that could do harm when it is written to disk."""
 
 
-class NameConflictError(InstallError):
+class NameConflictError(InstallError, code="name-conflict"):
     """Another source already owns the name."""
 
 
-class NotInstalledError(InstallError, SkillNotFoundError):
+class NotInstalledError(InstallError, SkillNotFoundError, code="not-installed"):
     """No installed skill has that name."""
 
 
-class ConsentError(InstallError):
+class ConsentError(InstallError, code="consent"):
     """Consent was declined or could not be asked for; nothing was changed."""
 
 
-class DriftError(InstallError):
+class DriftError(InstallError, code="drift"):
     """Installed files differ from the approved or locked ones."""
 
 
-class LocalEditsError(DriftError):
+class LocalEditsError(DriftError, code="local-edits"):
     """Files of an installed skill were edited and are not overwritten by default."""
 
 
-class LockFileError(InstallError):
+class LockFileError(InstallError, code="lock-file"):
     """The lock is invalid."""
 
 
-class RegistryError(InstallError, StateFileError):
+class RegistryError(InstallError, StateFileError, code="registry"):
     """registry.json cannot be used and must not be overwritten."""
 
 
-class DiskError(InstallError):
+DISK_FULL = "disk-space"
+
+
+class DiskError(InstallError, code="disk"):
     """The disk is full, or cannot be read or written."""
 
 
@@ -115,4 +122,5 @@ def reporting_disk_errors() -> Iterator[None]:
         yield
     except OSError as error:
         where = f" {escape_hidden(os.fspath(error.filename))}" if isinstance(error.filename, str) else ""
-        raise DiskError(f"Cannot read or write{where}: {error.strerror or error}.") from error
+        code = DISK_FULL if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else None
+        raise DiskError(f"Cannot read or write{where}: {error.strerror or error}.", code=code) from error

@@ -157,7 +157,7 @@ def _chosen(opened: OpenSource, start: str, listing: Listing, wanted: SkillSelec
     if wanted.chooser is None:
         names = [choice.name for choice in choices]
         message = f"{source} holds {len(names)} skills: {_listed(names)}."
-        raise SourceError(message, remedy=Remedy.CHOOSE)
+        raise SourceError(message, remedy=Remedy.CHOOSE, code="many-found")
     picked = list(wanted.chooser(choices))
     if not picked:
         raise InstallError("No skill chosen; nothing was installed.")

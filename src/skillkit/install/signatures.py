@@ -35,7 +35,7 @@ _UNREAD = (".gitattributes", ".gitignore")
 _KEPT = 1024
 
 
-class SignatureError(SkillsUseError):
+class SignatureError(SkillsUseError, code="signature"):
     """A signature is invalid; the message says why."""
 
 

@@ -30,7 +30,7 @@ from skillkit.core.disk import (
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.foreign_json import read_json
 from skillkit.install.changes import FileChange, file_changes
-from skillkit.install.exceptions import DiskError, DriftError
+from skillkit.install.exceptions import DISK_FULL, DiskError, DriftError
 
 if TYPE_CHECKING:
     from skillkit.install.tree import SkillTree
@@ -129,7 +129,8 @@ class SkillStore:
         free = self.free_space()
         if free < size + _SPARE_SPACE:
             raise DiskError(
-                f"Not enough space in {self.root}: {free:,} bytes free, {size + _SPARE_SPACE:,} needed"
+                f"Not enough space in {self.root}: {free:,} bytes free, {size + _SPARE_SPACE:,} needed",
+                code=DISK_FULL,
             )
 
     def free_space(self) -> int:

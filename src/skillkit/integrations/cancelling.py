@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 _Call = tuple[asyncio.AbstractEventLoop, "asyncio.Task[object]"]
 
 
-class RunCancelledError(SkillsUseError):
+class RunCancelledError(SkillsUseError, code="run-cancelled"):
     """A blocking run was cancelled."""
 
 

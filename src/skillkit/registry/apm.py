@@ -1,6 +1,7 @@
 """The dialect of apm: versions with digests, archives, publishing a package; the client resolves ranges."""
 
 from datetime import UTC, datetime
+from http import HTTPStatus
 
 from starlette.responses import JSONResponse, Response
 
@@ -14,8 +15,7 @@ from skillkit.registry.store import VersionRow
 def _problem(error: RegistryServerError) -> Response:
     """Return an error as RFC 9457 problem details; the client shows title and detail."""
     headers = {"retry-after": str(error.seconds)} if isinstance(error, TooManyError) else None
-    title = type(error).__name__.removesuffix("Error")
-    content = {"title": title, "detail": str(error), "status": error.status}
+    content = {"title": HTTPStatus(error.status).phrase, "detail": str(error), "status": error.status}
     return JSONResponse(content, error.status, headers, "application/problem+json")
 
 

@@ -20,7 +20,7 @@ _LOCAL = frozenset({"base_dir"})
 T = TypeVar("T")
 
 
-class DocumentError(SkillsUseError):
+class DocumentError(SkillsUseError, code="document"):
     """A document is not a request or result of this version; the message says where."""
 
 

@@ -23,7 +23,7 @@ Inputs = Mapping[str, str | os.PathLike[str]]
 """Files of the user's, by the name that a script finds each under."""
 
 
-class InputsError(SkillsUseError):
+class InputsError(SkillsUseError, code="inputs"):
     """A file or folder named for a run cannot be used as its input."""
 
 

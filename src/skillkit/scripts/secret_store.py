@@ -21,7 +21,7 @@ MAX_VALUE = 8192
 MIN_VALUE = 4
 
 
-class SecretError(SkillsUseError):
+class SecretError(SkillsUseError, code="secret"):
     """A secret cannot be kept."""
 
 

@@ -38,7 +38,7 @@ _TRY_AGAIN = 60.0
 """Seconds after which a sandbox that failed its self-test is tried again: the cause may have passed."""
 
 
-class NoSandboxError(SkillsUseError):
+class NoSandboxError(SkillsUseError, code="no-sandbox"):
     """No sandbox works on this machine; the message says which were tried and why they failed."""
 
 

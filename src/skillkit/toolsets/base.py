@@ -127,7 +127,7 @@ def failure_response(code: str, message: str) -> dict[str, object]:
     return {"success": False, "result": None, "error": code, "message": message}
 
 
-class ToolsetError(SkillsUseError):
+class ToolsetError(SkillsUseError, code="toolset"):
     """A toolset that a skill names cannot be used; the message says which, whose, and what to do."""
 
     def __init__(self, message: str, skill_name: str, toolset: str) -> None:

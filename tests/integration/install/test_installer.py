@@ -93,8 +93,9 @@ def test_of_many_skills_one_has_to_be_chosen(installer: SkillInstaller, reposito
             "skills/folder/SKILL.md": skill_text("declared"),
         }
     )
-    with pytest.raises(SourceError, match=r"holds 3 skills: a, b, declared\."):
+    with pytest.raises(SourceError, match=r"holds 3 skills: a, b, declared\.") as raised:
         installer.add(repository.url)
+    assert raised.value.error_code == "many-found"
     assert [skill.name for skill in installer.add(repository.url, skills=["B"])] == ["b"]
     assert [skill.name for skill in installer.add(repository.url, skills=["declared"])] == ["declared"]
     with pytest.raises(InstallError, match="no skill 'c'"):

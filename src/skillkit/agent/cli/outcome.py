@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import re
 import shlex
 import signal
 import sys
@@ -104,7 +103,7 @@ def _run(program: Callable[..., object], arguments: Sequence[str]) -> int:
         return INTERRUPTED
     except SkillsUseError as error:
         complain(explain(error))
-        _as_json(arguments, error_code(error), explain(error))
+        _as_json(arguments, error.error_code, explain(error))
         return exit_code(error)
     return OK
 
@@ -115,12 +114,6 @@ def _as_json(arguments: Sequence[str], code: str, message: str) -> None:
         print_json({"error": {"code": code, "message": message}})
     elif "--stream-json" in arguments:
         sys.stdout.write(json.dumps({"type": "end", "complete": False, "error": message}) + "\n")
-
-
-def error_code(error: Exception) -> str:
-    """Return a word for programs: `NameConflictError` is `name-conflict`."""
-    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*", type(error).__name__.removesuffix("Error"))
-    return "-".join(words).lower()
 
 
 def _ending_on_signals() -> AbstractContextManager[None]:

@@ -10,7 +10,7 @@ from skillkit.core.disk import sync_folder
 from skillkit.core.exceptions import ConfigurationError
 
 
-class UnknownOutcomeError(ConfigurationError):
+class UnknownOutcomeError(ConfigurationError, code="unknown-outcome"):
     """A request was pending when an earlier test was killed; its outcome is unknown."""
 
 

@@ -23,11 +23,11 @@ RECORDINGS = "recordings"
 """The folder of recordings, next to the cases."""
 
 
-class StaleRecordingError(ConfigurationError):
+class StaleRecordingError(ConfigurationError, code="stale-recording"):
     """The recording belongs to another version of the skill, another prompt or another model."""
 
 
-class NoRecordingError(ConfigurationError):
+class NoRecordingError(ConfigurationError, code="no-recording"):
     """The run was never recorded."""
 
 

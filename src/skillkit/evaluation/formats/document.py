@@ -14,7 +14,7 @@ LARGEST_YAML = 4 * 1024 * 1024
 SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")
 
 
-class FormatError(ConfigurationError):
+class FormatError(ConfigurationError, code="format"):
     """The file is not a file of cases; the message has the reason."""
 
 

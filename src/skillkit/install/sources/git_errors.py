@@ -2,6 +2,7 @@
 
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import (
+    DISK_FULL,
     AccessError,
     DiskError,
     GitError,
@@ -49,7 +50,7 @@ def git_error(shown: str, complaint: str) -> GitError | DiskError:
         remote = next((line for line in lines if line.startswith("remote:")), last)
         return GitError(f"{shown} is damaged on the server: {escape_hidden(remote[:300])}")
     if "No space left" in complaint:
-        return DiskError(f"The disk is full: {last}")
+        return DiskError(f"The disk is full: {last}", code=DISK_FULL)
     if any(sign in complaint for sign in _AUTHENTICATION):
         return AccessError(
             f"Repository requires authentication: {shown}. Check the address; if it is "
@@ -58,5 +59,5 @@ def git_error(shown: str, complaint: str) -> GitError | DiskError:
     if any(sign in complaint for sign in _NETWORK):
         return NetworkError(f"{shown} cannot be reached: {last}")
     if "remote ref" not in complaint and any(sign in complaint for sign in _NOT_FOUND):
-        return AccessError(f"Repository not found: {shown}. {last}")
+        return AccessError(f"Repository not found: {shown}. {last}", code="repository-not-found")
     return GitError(f"git failed for {shown}: {last}")

@@ -82,7 +82,7 @@ _REFS = "/info/refs?service=git-upload-pack"
 _REDIRECT = re.compile(r"The requested URL returned error: 30[12378]")
 
 
-class _RedirectedError(GitError):
+class _RedirectedError(GitError, code="redirected"):
     """The server redirects; git does not follow redirects itself."""
 
 

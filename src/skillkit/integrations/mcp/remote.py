@@ -31,7 +31,7 @@ _MAX_PAGES = 1_000
 Answer = TypeVar("Answer")
 
 
-class RemoteSkillError(SkillSecurityError):
+class RemoteSkillError(SkillSecurityError, code="remote-skill"):
     """A server's files differ from its announcement, or are invalid."""
 
 

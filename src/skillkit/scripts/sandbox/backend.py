@@ -40,7 +40,7 @@ _MANY = 1_000_000
 _DEEP = 200
 
 
-class SandboxError(SkillsUseError):
+class SandboxError(SkillsUseError, code="sandbox"):
     """The sandbox could not be set up; the script has not run."""
 
 
