@@ -80,7 +80,16 @@ class ScriptQuestion:
         return shlex.join([self.script, *self.arguments])
 
 
-Ask = Callable[[ScriptQuestion], Awaitable[Decision]]
+@dataclass(frozen=True, slots=True)
+class ToolQuestion:
+    """A call of one of the program's own tools that `allowed-tools` of the active skills omits."""
+
+    tool: str
+    arguments: Mapping[str, object]
+    skills: tuple[str, ...]
+
+
+Ask = Callable[[ScriptQuestion | ToolQuestion], Awaitable[Decision]]
 
 
 _approved_once: ContextVar[str] = ContextVar("skillkit_approved_once", default="")

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from skillkit.agent.skills import ProgramSkills
 
 
+_KEEP = "Keep one short fact that the user stated, for later conversations. Never a secret."
+
+
 class ConversationKeeper(Protocol):
     """The parts of the running agent that the history needs."""
 
@@ -118,10 +121,9 @@ class MemoryProvider(ContextProvider):
 
     def tools(self) -> list[FunctionTool]:
         """The tool to remember facts, if enabled."""
-        return [FunctionTool(name="remember", func=self._remember)] if self.offer else []
+        return [FunctionTool(name="remember", description=_KEEP, func=self._remember)] if self.offer else []
 
     def _remember(self, fact: str) -> str:
-        """Keep one short fact that the user stated, for later conversations. Never a secret."""
         try:
             return "Kept." if self.memory.keep(fact) else "Not kept: it is too long or may hold a secret."
         except AgentError as error:

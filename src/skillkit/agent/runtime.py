@@ -319,6 +319,7 @@ class AgentRuntime:
             self.enabled.team.around(self.approvals),
             problem=self.observers.problem,
             printed=self.observers.printed,
+            gate=self.settings.gate,
             shown_files=self.provider.settings.kinds_of_shown_files,
         )
         skills = ProgramSkills(

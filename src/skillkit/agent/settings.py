@@ -64,6 +64,9 @@ class Settings:
     """`NAME,NAME`: files hidden from scripts in project folders, in addition to keys and similar files."""
     pinned: str = ""
     """`NAME,NAME`: skills active in every new conversation from its first request on."""
+    gate: str = ""
+    """`asks` or `hidden`: the program's own tools outside `allowed-tools` of the active skills; empty leaves
+    them free."""
     tenant: str = ""
     """The tenant or user for policies and fleets."""
     providers: dict[str, ProviderSettings] = field(default_factory=dict)
@@ -170,6 +173,7 @@ _READERS: Mapping[str, Callable[[str, str], Any]] = {
     "verbose": _boolean,
     "tool_calls": _number,
     "turn_tokens": _number,
+    "gate": _like("asks|hidden|", "The setting 'gate' is asks, hidden or ''"),
     "tenant": lambda key, value: value.strip(),
     "timeout": _number,
     "context": _number,

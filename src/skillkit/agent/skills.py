@@ -1,15 +1,16 @@
 """The program's skills: the integration for Agent Framework, with additions of this program."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from agent_framework import ChatContext, Message, SupportsAgentRun
 
-from skillkit.agent.approvals import ScriptApproval
+from skillkit.agent.approvals import Decision, ScriptApproval, ToolQuestion
 from skillkit.agent.script_answers import ReportedOutputs, find_remedy
 from skillkit.core.authority import Authority, Requester
-from skillkit.core.events import NO_JOURNAL, in_turn
+from skillkit.core.events import NO_JOURNAL, Kind, in_turn
 from skillkit.core.manager import SkillManager
 from skillkit.disclosure import (
     Disclosure,
@@ -23,7 +24,8 @@ from skillkit.disclosure import (
     with_insertions,
 )
 from skillkit.disclosure.exceptions import SkillRefusedError
-from skillkit.disclosure.tool_sources import FixedTools, JoinedTools
+from skillkit.disclosure.tool_gate import ToolGate
+from skillkit.disclosure.tool_sources import FixedTools, JoinedTools, question_event
 from skillkit.integrations.agent_framework import EffortOptions, SkillsContextProvider, as_message
 from skillkit.integrations.agent_framework_files import show_files
 from skillkit.integrations.conversation import Conversation
@@ -42,6 +44,7 @@ def disclosure_provider(
     *,
     problem: Callable[[str], object],
     printed: Callable[[str], object],
+    gate: str = "",
     shown_files: Sequence[str] = (),
 ) -> SkillContextProvider:
     """Return the provider that discloses the program's skills; `authority` grants scripts their
@@ -64,6 +67,7 @@ def disclosure_provider(
         fallback=settings.fallback,
         tool_sources=default_sources(manager, scripts, on_error=lambda error: problem(str(error))),
         run_command=scripts.run_command,
+        gate=ToolGate(gate) if gate else None,
         shown_files=shown_files,
     )
 
@@ -135,7 +139,20 @@ class ProgramSkills(SkillsContextProvider):
 
     async def _ask(self, tool: str, arguments: Mapping[str, object]) -> bool:
         with in_turn(self.session.id, self.session.turn):
+            if self.conversation({}).tool(tool) is None:
+                return await self._ask_about_own(tool, arguments)
             return await self.approvals.ask_about(tool, arguments)
+
+    async def _ask_about_own(self, tool: str, arguments: Mapping[str, object]) -> bool:
+        """Ask about a tool of the program's own; without anybody to ask, it is refused."""
+        journal, ask = self.provider.manager.journal, self.approvals.ask
+        asked = question_event(tool, arguments, self.session)
+        journal.record(asked)
+        question = ToolQuestion(tool, arguments, self.session.active_ids)
+        allowed = ask is not None and await ask(question) is not Decision.NO
+        kind = Kind.SCRIPT_GRANTED if allowed else Kind.SCRIPT_DENIED
+        journal.record(replace(asked, kind=kind, time=time.time()))
+        return allowed
 
     def remember(self, conversation: Conversation, state: dict[str, Any]) -> None:
         """Do nothing: the runtime saves the session with the conversation."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from agent_framework import Message
 
-from skillkit.agent.approvals import Decision, ScriptQuestion
+from skillkit.agent.approvals import Decision, ScriptQuestion, ToolQuestion
 from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.models.provider import ChatProvider, ready
 from skillkit.agent.runtime import AgentRuntime, Observers
@@ -139,9 +139,10 @@ def _manager(task: Task, home: Path) -> SkillManager:
     return manager
 
 
-async def _allow_in_the_sandbox(question: ScriptQuestion) -> Decision:
+async def _allow_in_the_sandbox(question: ScriptQuestion | ToolQuestion) -> Decision:
     """Approve scripts under test that run in the sandbox; refuse one that requests more permissions."""
-    return Decision.NO if question.skill.permissions else Decision.ONCE
+    refused = isinstance(question, ToolQuestion) or question.skill.permissions
+    return Decision.NO if refused else Decision.ONCE
 
 
 def _files(task: Task) -> str:

@@ -226,7 +226,10 @@ class _Run:
                 self.own.setdefault(tool.name, tool)
             elif now is None or not isinstance(tool, _SkillTool) or tool.name in now:
                 others.append(tool)
-        tools[:] = [*self.conversation.gated(self.own.values(), asking=_asking), *others]
+        tools[:] = [
+            *self.conversation.gated(self.own.values(), asking=None if self.provider.approve else _asking),
+            *others,
+        ]
 
 
 class _SkillCalls(FunctionMiddleware):
@@ -239,6 +242,11 @@ class _SkillCalls(FunctionMiddleware):
         self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]
     ) -> None:
         run = self.run
+        if run.provider.approve is not None and not isinstance(context.function, _SkillTool):
+            refused = await run.conversation.refuse(context.function.name, dict(context.arguments))
+            if refused is not None:
+                context.result = refused.text
+                return
         before = run.conversation.session.active_ids
         await call_next()
         if isinstance(context.function, _SkillTool) and context.metadata.pop(_FAILED, False):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from skillkit.agent.approvals import Decision, ScriptQuestion
+from skillkit.agent.approvals import Decision, ScriptQuestion, ToolQuestion
 from skillkit.agent.cli import commands, output
 from skillkit.agent.cli.commands import SkillSwitches
 from skillkit.agent.cli.outcome import exit_code
@@ -294,8 +294,16 @@ class Chat:
             except EOFError:
                 return
 
-    async def _ask(self, question: ScriptQuestion) -> Decision:
+    async def _ask(self, question: ScriptQuestion | ToolQuestion) -> Decision:
         """Show one fact per line; values chosen by the model are quoted, so they cannot imitate one."""
+        if isinstance(question, ToolQuestion):
+            given = [f"{name}={value}" for name, value in question.arguments.items()]
+            rows = [("tool", question.tool, ""), *_argument_rows(given)]
+            rows.append(("skills", ", ".join(question.skills), ""))
+            said = await self._answer(
+                "The skills in use do not name this tool.", rows, "Call it? [y]es, [n]o:"
+            )
+            return Decision.ONCE if said in ("y", "yes") else Decision.NO
         wants = "wants to read this folder" if question.may_run else "wants to run"
         rows = [
             ("skill", question.skill.name, ""),
@@ -305,8 +313,8 @@ class Chat:
             ("digest", f"{question.digest[:19]}…", ""),
         ]
         said = await self._answer(f"A script {wants}.", rows, _script_prompt(question))
-        given = (decision for decision in Decision if said in (decision.value, decision.value[0]))
-        return next(given, Decision.NO)
+        answers = (decision for decision in Decision if said in (decision.value, decision.value[0]))
+        return next(answers, Decision.NO)
 
     async def _answer(self, title: str, rows: Sequence[tuple[str, str, str]], prompt: str) -> str:
         """Show the facts of a question and return what is typed; Ctrl-C ends the answer, Ctrl-D says no."""

@@ -151,6 +151,7 @@ class Driver(ABC):
     own_tool = False
     """Whether the agent has a tool of its own, `say`, beside those of skills."""
     own_call = Call("say", {"word": "ahoy"})
+    own_result = "ahoy"
 
     def give_own_tool(self) -> None:
         """Give the agent a tool of its own."""

@@ -1,24 +1,23 @@
 """The `agent` program itself, with a scripted chat client in place of a provider's."""
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from conformance.drivers.agent_framework import ScriptedClient
-from conformance.script import Driver, Reply, Seen, Turn
-from skillkit.agent.approvals import Decision, ScriptQuestion
+from conformance.script import Call, Driver, Reply, Seen, Turn
+from skillkit.agent.approvals import Decision, ScriptQuestion, ToolQuestion
 from skillkit.agent.conversations import ConversationStore, SavedConversation
 from skillkit.agent.instructions import INSTRUCTIONS
+from skillkit.agent.memory import Memory
 from skillkit.agent.models.provider import ChatProvider
 from skillkit.agent.runtime import AgentRuntime
 from skillkit.agent.settings import ProviderSettings, Settings
 from skillkit.core.authority import Requester
 from skillkit.disclosure import SkillContextProvider
 from skillkit.install.enabled import EnabledSkills
-
-NO_OWN_TOOLS = "beside skills the program has no tools of its own"
 
 
 class ScriptedProvider(ChatProvider):
@@ -39,9 +38,8 @@ class ScriptedProvider(ChatProvider):
 
 class ProgramDriver(Driver):
     title = "agent program"
-    unable: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("own_tools", "gate_asks", "gate_hides"), NO_OWN_TOOLS
-    )
+    own_call = Call("remember", {"fact": "the user says ahoy"})
+    own_result = "Kept."
 
     def __init__(self, provider: SkillContextProvider) -> None:
         super().__init__(provider)
@@ -66,18 +64,23 @@ class ProgramDriver(Driver):
         wanted = self.provider
         shown = ProviderSettings(shown_files=",".join(wanted.shown_files) or None)
         pinned = ",".join(wanted.pinned) if isinstance(wanted.pinned, Sequence) else ""
+        gate = "" if wanted.gate is None else wanted.gate.outside.value
         return AgentRuntime(
             ScriptedProvider(shown),
             enabled,
             conversation,
             home=self.home,
+            memory=Memory(self.home) if self.own_tool else None,
             ask=self._ask,
             client=ScriptedClient(self),
-            settings=Settings(pinned=pinned),
+            settings=Settings(pinned=pinned, gate=gate),
             requester=self.requester,
         )
 
-    async def _ask(self, question: ScriptQuestion) -> Decision:
+    async def _ask(self, question: ScriptQuestion | ToolQuestion) -> Decision:
+        if isinstance(question, ToolQuestion):
+            self.model.turn.asked.append(question.tool)
+            return Decision.ONCE if self.approve else Decision.NO
         helping = question.arguments == ["--help"]
         self.model.turn.asked.append("script_help" if helping else "script_run")
         return Decision.ONCE if self.approve else Decision.NO
