@@ -66,10 +66,12 @@ class EngineHere:
     def die(self) -> None:
         """As the driver does when its raylet is killed: what was sent goes on, nobody hears of it."""
         self._up.clear()
+        self.problem = "killed"
         for waiting in list(self._under_way):
             waiting.cancel()
 
     def come_back(self) -> None:
+        self.problem = ""
         self._up.set()
 
     def lose(self, worker: str) -> None:

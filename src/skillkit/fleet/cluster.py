@@ -22,6 +22,8 @@ PROGRAM_SILENCE = 10.0
 """Seconds without a request of a program after which its runs are cancelled."""
 STRANDED = 120.0
 """Seconds without any ready machine after which waiting runs are refused."""
+REMEMBERED = 86400.0
+"""Seconds for which the gateway remembers that a run has ended; later, its program must not repeat it."""
 NAMESPACE = "skillkit"
 WORKER = "worker-"
 AS_ITS_MACHINE = {"env_vars": {"RAY_worker_niceness": "0"}}

@@ -39,6 +39,12 @@ _ANSWERED = 60.0
 _TICK = 0.5
 
 T = TypeVar("T")
+
+
+class EndedRunError(FleetError):
+    """A run that was started, and whose result is not held any more."""
+
+
 Reply = tuple[str, Any]
 """The outcome of a run, `elsewhere` if it never started, or a reply of a worker; and the result or the
 reason."""
@@ -65,6 +71,8 @@ class Run:
     heard: float = field(default_factory=time.monotonic)
     ended: float | None = None
     cancelled: bool = False
+    abandoned: bool = False
+    """Cancelled because its program was silent."""
     slot: "asyncio.Future[str] | None" = None
     lost: asyncio.Event = field(default_factory=asyncio.Event)
     uploaded: asyncio.Event = field(default_factory=asyncio.Event)
@@ -149,8 +157,10 @@ class Gateway:
         return label, content
 
     def find(self, tenant: str, name: str) -> Run | None:
-        """Return a tenant's run; None for another tenant's."""
+        """Return a tenant's run; None for another tenant's; EndedRunError if it ended a while ago."""
         run = self._runs.get(name)
+        if run is None and self._sent.has_ended(name, tenant):
+            raise EndedRunError("the gateway does not hold the result of this run any more")
         if run is None or run.tenant != tenant:
             return None
         run.heard = time.monotonic()
@@ -243,7 +253,10 @@ class Gateway:
                 self._queue.release(run.name)
                 if not run.cancelled:
                     raise
-                self._end(run, "cancelled")
+                if run.abandoned:  # its program submits it again, should it return
+                    self._forget(run)
+                else:
+                    self._end(run, "cancelled")
                 return
             try:
                 kind, value = await self._send(run, worker)
@@ -275,6 +288,8 @@ class Gateway:
     async def _send(self, run: Run, worker: str) -> Reply:
         """Return a worker's reply; `lost` if there is none, `elsewhere` if the script never started."""
         run.lost.clear()
+        if run.cancelled:
+            return "cancelled", ""
         label, content = self.open(run.tenant, run.document)
         for _ in range(2):
             run.worker, run.sent = worker, uuid.uuid4().hex
@@ -323,8 +338,7 @@ class Gateway:
         kind, value = await self._recover(run)
         self._queue.release(run.name)
         if kind == "elsewhere":  # its program submits it again
-            self._sent.remove(run.name)
-            del self._runs[run.name]
+            self._forget(run)
         else:
             self._end(run, kind, value)
 
@@ -365,14 +379,26 @@ class Gateway:
     def _end(self, run: Run, state: str, value: Any = "") -> None:
         self._held -= len(run.document)
         run.document = b""
+        if run.abandoned:
+            state = "lost"
+            value = f"Its program was silent for {PROGRAM_SILENCE:g} s, so the script was killed"
         if state == "result":
             run.answer = value
         else:
             run.message = str(value)
         run.ended = time.monotonic()
-        self._sent.remove(run.name)
+        if state == "broken":
+            self._sent.remove(run.name)
+        else:
+            self._sent.end(run.name)
         run.change(state)
         self._grant()
+
+    def _forget(self, run: Run) -> None:
+        """Forget a run that never started; its program submits it again."""
+        self._held -= len(run.document)
+        self._sent.remove(run.name)
+        del self._runs[run.name]
 
     def _lose(self, worker: str) -> list[str]:
         """Mark the runs on a worker as lost; return their names."""
@@ -384,6 +410,8 @@ class Gateway:
     # The queue
 
     def _grant(self) -> None:
+        if self._engine.problem:  # nothing can be sent
+            return
         for grant in self._queue.grants(time.monotonic()):
             run = self._runs.get(grant.run)
             if run is None or run.slot is None or run.slot.done():
@@ -399,10 +427,11 @@ class Gateway:
             for run in list(self._runs.values()):
                 if run.ended is None:
                     if not run.keep and not run.cancelled and now - run.heard > PROGRAM_SILENCE:
+                        run.abandoned = True
                         await self.cancel(run)
                 elif now - run.ended > max(run.keep, _ANSWERED):
                     del self._runs[run.name]
-            if self._queue.has_open_worker():
+            if self._queue.has_open_worker() and not self._engine.problem:
                 self._served = now
             elif now - self._served > STRANDED:
                 self._refuse_waiting(f"The fleet has had no ready machine for {STRANDED:g} s")

@@ -60,7 +60,7 @@ class GatewayClient:
 
     def text(self, method: str, path: str, body: bytes = b"", *, seconds: float = 10.0, **query: Any) -> str:
         """Return the text of a response."""
-        timeout = httpx.Timeout(seconds, connect=_CONNECT)
+        timeout = httpx.Timeout(seconds, connect=min(seconds, _CONNECT))
         try:
             answer = self._http.request(method, path, content=body, params=query, timeout=timeout)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from skillkit.core.digest_memo import MAX_BYTES
 from skillkit.fleet.cluster import FleetError
 from skillkit.fleet.fair_queue import QueueFullError
-from skillkit.fleet.gateway import Gateway, Run
+from skillkit.fleet.gateway import EndedRunError, Gateway, Run
 from skillkit.fleet.operations import metrics_text
 from skillkit.fleet.sealing import OPERATOR, SealError
 
@@ -51,7 +51,12 @@ def make_app(gateway: Gateway) -> Starlette:
             route("/v1/machines/{machine}/drain", "POST", _drain),
         ],
         lifespan=lifespan,
-        exception_handlers={SealError: _refused, QueueFullError: _busy, FleetError: _busy},
+        exception_handlers={
+            SealError: _refused,
+            QueueFullError: _busy,
+            FleetError: _busy,
+            EndedRunError: _ended,
+        },
     )
 
 
@@ -64,7 +69,7 @@ def _tenant(gateway: Gateway, request: Request) -> str:
 
 
 async def _submit(gateway: Gateway, tenant: str, request: Request) -> Response:
-    run = gateway.submit(tenant, await _body(request), _number(request, "priority"))
+    run = gateway.submit(tenant, await _body(request), int(_number(request, "priority")))
     return await _answer(gateway, run, request)
 
 
@@ -120,11 +125,14 @@ def _only_operators(tenant: str) -> None:
         raise HTTPException(403, f"only the key of tenant '{OPERATOR}' may do this")
 
 
-def _number(request: Request, name: str) -> int:
+def _number(request: Request, name: str) -> float:
     try:
-        return int(request.query_params.get(name, "0"))
-    except ValueError as error:
-        raise HTTPException(400, f"'{name}' is not a number") from error
+        found = float(request.query_params.get(name, "0"))
+        if abs(found) < 1e9:  # neither infinite nor NaN
+            return found
+    except ValueError:
+        pass
+    raise HTTPException(400, f"'{name}' is not a number")
 
 
 async def _body(request: Request) -> bytes:
@@ -139,6 +147,10 @@ async def _body(request: Request) -> bytes:
 
 def _refused(_: Request, error: Exception) -> Response:
     return PlainTextResponse(str(error), 400)
+
+
+def _ended(_: Request, error: Exception) -> Response:
+    return PlainTextResponse(str(error), 410)
 
 
 def _busy(_: Request, error: Exception) -> Response:

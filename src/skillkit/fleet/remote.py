@@ -16,7 +16,7 @@ from skillkit.core.authority import Requester, asking_for, current_requester
 from skillkit.core.digest_memo import DigestMemo
 from skillkit.core.exceptions import ConfigurationError, SkillsUseError
 from skillkit.core.pinned_trees import ChangedTreeError
-from skillkit.fleet.cluster import FleetError
+from skillkit.fleet.cluster import REMEMBERED, FleetError
 from skillkit.fleet.gateway_client import GatewayClient, RefusedError, UnreachableError, check_url
 from skillkit.fleet.packing import pack_request, pack_tree
 from skillkit.fleet.sealing import TENANT_SETTING, Label, SealError, TenantKey
@@ -33,7 +33,8 @@ _AT_ONCE = 512
 """Limit of runs in flight per program; further ones wait for these."""
 _RETRIES = 3
 """Number of restarts of a script that is safe to retry, after its machine was lost."""
-_WAIT = 5
+_WAIT = 3.0
+"""Seconds that a request waits for a change, if the program has that much patience."""
 _AGAIN = 0.2
 _UPLOAD = 120.0
 _CANCELLED = ScriptResult(Outcome.CANCELLED, BACKEND, message="Script was cancelled")
@@ -52,7 +53,7 @@ class RemoteRunner(ThreadedRunner):
         key: str | Mapping[str, str] | None = None,
         *,
         ca: Path | None = None,
-        patience: float = 8.0,
+        patience: float = 9.0,
         priority: int = 0,
         shared_paths: Iterable[Path] = (),
         keep_results: float = 0.0,
@@ -181,9 +182,9 @@ class _Tenant:
             raise SealError("unexpected document (expected result)")
         return result_from_json(content)
 
-    def upload(self, request: ScriptRequest) -> None:
+    def upload(self, request: ScriptRequest, seconds: float = _UPLOAD) -> None:
         packed = _pack_approved(request)
-        self.client.ask("PUT", f"/v1/trees/{request.digest}", packed, seconds=_UPLOAD)
+        self.client.ask("PUT", f"/v1/trees/{request.digest}", packed, seconds=seconds)
 
     def prepare(self, request: ScriptRequest) -> dict[str, str]:
         sealed = self.seal(uuid.uuid4().hex, request)
@@ -236,23 +237,31 @@ class _Run:
 
     def _once(self, tenant: _Tenant, run: str) -> ScriptResult | None:
         """Return the result of one submission; None if the gateway lost it before it started."""
-        sealed = tenant.seal(run, self.request, self._runner.keep_results)
+        sealed, submitted = tenant.seal(run, self.request, self._runner.keep_results), time.time()
         self._tenant, self._name, self._taken = tenant, run, False
         if self._runner.on_start is not None:
             self._runner.on_start(run)
         while True:
             if self._cancelled.is_set() and not self._taken:
                 return _CANCELLED
+            began = time.monotonic()
+            away_since = began if self._away_since is None else self._away_since
+            left = self._runner.patience - (began - away_since)
             try:
-                answer = self._ask(tenant, sealed)
+                answer = self._ask(tenant, sealed, max(left, 1.0))
             except UnreachableError as error:
+                self._away_since = away_since
                 if (result := self._wait_for_gateway(error)) is not None:
                     return result
                 continue
             except RefusedError as error:
-                if error.status != 404:
-                    raise
-                return _CANCELLED if self._cancelled.is_set() else None
+                if error.status in (404, 410) and self._cancelled.is_set():
+                    return _CANCELLED
+                if error.status == 404 and time.time() - submitted < REMEMBERED:
+                    return None
+                if self._taken or error.status in (410, 500):
+                    return _lost(error)
+                raise
             self._away_since, self._taken = None, True
             if answer["state"] == "tree":
                 self._upload(tenant)
@@ -260,35 +269,35 @@ class _Run:
             if (result := self._result(tenant, answer)) is not None:
                 return result
 
-    def _ask(self, tenant: _Tenant, sealed: bytes) -> dict[str, Any]:
-        """Submit, poll or cancel the run; wait some seconds for a change."""
-        query = {"wait": _WAIT, "priority": self._runner.priority}
+    def _ask(self, tenant: _Tenant, sealed: bytes, seconds: float) -> dict[str, Any]:
+        """Submit, poll or cancel the run; wait for a change for a part of the seconds."""
+        query = {"wait": min(_WAIT, seconds / 2), "priority": self._runner.priority}
         method, path, body = "POST", "/v1/runs", sealed
         if self._taken:
             method = "DELETE" if self._cancelled.is_set() else "GET"
             path, body = f"/v1/runs/{self._name}", b""
-        return tenant.client.ask(method, path, body, seconds=_WAIT + 10.0, **query)
+        return tenant.client.ask(method, path, body, seconds=min(_WAIT + 10.0, seconds), **query)
 
     def _upload(self, tenant: _Tenant) -> None:
         """Upload the tree; if the gateway is unreachable, the next request handles it."""
+        began = time.monotonic()
         try:
-            tenant.upload(self.request)
+            tenant.upload(self.request, min(_UPLOAD, self._runner.patience))
         except UnreachableError:
-            return
+            self._away_since = began
         except Exception:
             self.cancel()
             raise
 
     def _wait_for_gateway(self, error: UnreachableError) -> ScriptResult | None:
         """Return None to retry, or a result once the gateway was unreachable for too long."""
-        now = time.monotonic()
+        assert self._away_since is not None
         self._taken = self._taken or error.sent
-        self._away_since = now if self._away_since is None else self._away_since
-        if now - self._away_since <= self._runner.patience:
+        if time.monotonic() + _AGAIN - self._away_since < self._runner.patience:
             time.sleep(_AGAIN)
             return None
         if self._taken:
-            return ScriptResult(Outcome.LOST, BACKEND, message=f"{error}; the script may have run")
+            return _lost(error)
         message = f"The script was not started: {error}. Is `agent fleet gateway` running?"
         return ScriptResult(Outcome.BROKEN, BACKEND, message=message)
 
@@ -299,12 +308,15 @@ class _Run:
             try:
                 return tenant.result(self._name, answer["result"])
             except (SealError, DocumentError) as error:
-                message = f"Unexpected answer from the machine ({error}); the script may have run"
-                return ScriptResult(Outcome.LOST, BACKEND, message=message)
+                return _lost(f"Unexpected answer from the machine ({error})")
         ended = {"lost": Outcome.LOST, "broken": Outcome.BROKEN, "cancelled": Outcome.CANCELLED}
         if state not in ended:
             return None
         return ScriptResult(ended[state], BACKEND, message=message or "Script was cancelled")
+
+
+def _lost(why: object) -> ScriptResult:
+    return ScriptResult(Outcome.LOST, BACKEND, message=f"{why}; the script may have run")
 
 
 def _pack_approved(request: ScriptRequest) -> bytes:

@@ -7,8 +7,11 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -18,6 +21,7 @@ from ray_cluster import wait_until
 from skillkit.core.authority import Requester, asking_for
 from skillkit.core.digest_memo import DigestMemo
 from skillkit.fleet.cluster import FleetError
+from skillkit.fleet.gateway_client import GatewayClient, UnreachableError
 from skillkit.fleet.operations import drain_machine, fleet_status
 from skillkit.fleet.packing import pack_request, pack_tree
 from skillkit.fleet.remote import RemoteRunner
@@ -65,6 +69,10 @@ def request_for(fleet, source="print('hello')", **fields):
 
 def starts(fleet, request):
     return sum(name.startswith(request.skill) for name in os.listdir(fleet.folder / "marks"))
+
+
+def ready(fleet):
+    return [each for each in fleet_status(fleet.url, fleet.keys_path)["machines"] if each["state"] == "ready"]
 
 
 SLEEPS = "import time; time.sleep(60)"
@@ -143,6 +151,132 @@ def test_programs_continue_when_the_gateway_is_started_again(fleet):
         ended = [each.result(60) for each in others]
         assert [each.stdout.data for each in ended] == [b"waited\n"] * 8, ended
     assert [starts(fleet, request) for request in (running, *waiting)] == [1] * 9
+
+
+@pytest.fixture
+def reach(monkeypatch):
+    """Programs reach the gateway while all of these conditions hold, also until the end of a request."""
+    conditions, ask = [], GatewayClient.ask
+
+    def check():
+        if not all(condition() for condition in conditions):
+            raise UnreachableError("cut off", sent=True)
+
+    def reached(*arguments, **options):
+        check()
+        answer = ask(*arguments, **options)
+        check()
+        return answer
+
+    monkeypatch.setattr(GatewayClient, "ask", reached)
+    return conditions
+
+
+def test_a_program_cut_off_until_its_result_was_dropped_does_not_run_it_again(fleet, reach, monkeypatch):
+    monkeypatch.setattr("skillkit.fleet.gateway._ANSWERED", 0.0)
+    request = request_for(fleet, "import time; time.sleep(1)")
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(runner_of(fleet, patience=60.0).run, request)
+        wait_until(lambda: starts(fleet, request))
+        reach.append(lambda: not fleet.gateway._runs)
+        result = future.result(60)
+    assert (result.outcome, "may have run" in result.message) == (Outcome.LOST, True), result
+    assert starts(fleet, request) == 1
+
+
+@killed
+def test_a_run_whose_result_was_not_fetched_is_not_repeated_by_another_gateway(fleet, reach):
+    request = request_for(fleet, "import time; time.sleep(1)")
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(runner_of(fleet, patience=60.0).run, request)
+        wait_until(lambda: starts(fleet, request))
+        back = threading.Event()
+        reach.append(back.is_set)
+        wait_until(lambda: [run for run in fleet.gateway._runs.values() if run.ended])
+        fleet.kill()
+        fleet.start()
+        back.set()
+        assert future.result(60).outcome in (Outcome.LOST, Outcome.EXITED)
+    assert starts(fleet, request) == 1
+
+
+@pytest.mark.parametrize("started", [True, False])
+def test_a_silent_program_loses_its_script_and_is_not_told_cancelled(fleet, reach, monkeypatch, started):
+    monkeypatch.setattr("skillkit.fleet.gateway.PROGRAM_SILENCE", 4.0)
+    request = request_for(fleet, SLEEPS if started else "print('later')")
+    if not started:
+        wait_until(lambda: ready(fleet))
+        fleet.loop.call_soon_threadsafe(fleet.engine.machines.clear)
+        wait_until(lambda: not ready(fleet))
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(runner_of(fleet, patience=60.0).run, request)
+        runs = fleet.gateway._runs
+        wait_until(lambda: starts(fleet, request) if started else runs)
+        back = threading.Event()
+        reach.append(back.is_set)
+        wait_until(lambda: all(run.ended for run in list(runs.values())))
+        back.set()
+        if not started:
+            fleet.add_worker("second")
+        result = future.result(60)
+    if started:
+        assert (result.outcome, "was silent for 4 s" in result.message) == (Outcome.LOST, True), result
+    else:
+        assert result.stdout.data == b"later\n", result
+    assert starts(fleet, request) == 1
+
+
+def test_an_error_of_the_gateway_does_not_say_that_nothing_ran(fleet, monkeypatch):
+    async def fails(*_):
+        raise RuntimeError("out of order")
+
+    request = request_for(fleet)
+    monkeypatch.setattr("skillkit.fleet.gateway.Gateway.wait", fails)
+    assert runner_of(fleet).run(request).outcome is Outcome.LOST
+
+
+@pytest.mark.parametrize("sent", [True, False])
+def test_a_gateway_that_never_answers_is_an_error_within_ten_seconds(tmp_path, monkeypatch, sent):
+    now = [0.0]
+
+    def hang(client, method, path, body=b"", *, seconds, **query):
+        assert query["wait"] < seconds
+        now[0] += seconds if sent else min(5.0, seconds)
+        raise UnreachableError("no answer", sent=sent)
+
+    clock = SimpleNamespace(
+        monotonic=lambda: now[0], time=time.time, sleep=lambda s: now.__setitem__(0, now[0] + s)
+    )
+    monkeypatch.setattr("skillkit.fleet.remote.time", clock)
+    monkeypatch.setattr(GatewayClient, "ask", hang)
+    runner = RemoteRunner("http://127.0.0.1:1", "a:b:" + "0" * 64)
+    result = runner.run(ScriptRequest("x", tmp_path, "sha256:" + "0" * 64, "run.py"))
+    runner.close()
+    assert result.outcome is (Outcome.LOST if sent else Outcome.BROKEN)
+    assert now[0] <= 10.0
+
+
+def test_runs_that_wait_while_the_driver_is_away_start_when_it_is_back(fleet):
+    wait_until(lambda: ready(fleet))
+    fleet.loop.call_soon_threadsafe(fleet.engine.die)
+    wait_until(lambda: fleet.engine.problem)
+    requests = [request_for(fleet) for _ in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        futures = [pool.submit(runner_of(fleet).run, request) for request in requests]
+        tenant = lambda: fleet_status(fleet.url, fleet.keys_path)["tenants"].get("acme", {})  # noqa: E731
+        wait_until(lambda: tenant().get("waiting") == 6)
+        fleet.loop.call_soon_threadsafe(fleet.engine.come_back)
+        assert {future.result(60).outcome for future in futures} == {Outcome.EXITED}
+    assert [starts(fleet, request) for request in requests] == [1] * 6
+
+
+def test_runs_that_wait_while_the_driver_stays_away_are_told_so(fleet, monkeypatch):
+    wait_until(lambda: ready(fleet))
+    monkeypatch.setattr("skillkit.fleet.gateway.STRANDED", 1.0)
+    fleet.loop.call_soon_threadsafe(fleet.engine.die)
+    wait_until(lambda: fleet.engine.problem)
+    result = runner_of(fleet).run(request_for(fleet))
+    assert (result.outcome, "no ready machine" in result.message) == (Outcome.BROKEN, True), result
 
 
 def test_a_driver_that_dies_loses_no_run(fleet):
