@@ -13,7 +13,6 @@ def sentences() -> list[tuple[re.Pattern[str], str]]:
     skills, catalogue = tiers.measured()
     [kalshi] = [skill for skill in skills if skill.name == "kalshi-markets"]
     entry, instructions = kalshi.entry, round(kalshi.instructions, -1)
-    found = f"{_matching('foreign that get a skill')}, version 0.5:"
     return [
         (re.compile(r"!\[Tokens of the three tiers[^\]]*\]"), f"![{tiers.description(skills, catalogue)}]"),
         (
@@ -23,8 +22,8 @@ def sentences() -> list[tuple[re.Pattern[str], str]]:
         (re.compile(r"^\| library \| 1,000 skills \|.*?(?=\n\n)", re.DOTALL | re.MULTILINE), _peers()),
         (re.compile(r"carries [\d,]+ tokens of ours(?: with|,)[^.]*\."), _request()),
         (
-            re.compile(r"[\d.]+ % / [\d.]+ % / [\d.]+ %, version 0\.5:"),
-            found,
+            re.compile(r"meant for other libraries, [\d.]+ % get a skill"),
+            f"meant for other libraries, {_matching('foreign that get a skill')} % get a skill",
         ),
         (re.compile(rf"{TIMES} the bare interpreter; `uv run` {TIMES}"), _script()),
     ]
@@ -46,17 +45,17 @@ def _named(row: dict[str, str]) -> str:
 
 def _request() -> str:
     """What a request carries that needs no skill, in tokens, with real skills and what is named as near."""
-    (few, first), *others = [
-        (library["skills"], library["all"]) for library in recorded("disclosure")["real"]
-    ]
-    rest = ", ".join(f"{tokens:,} with {skills:,}" for skills, tokens in others)
-    return f"carries {first:,} tokens of ours with {few} skills installed, {rest}."
+    few, *_, many = recorded("disclosure")["real"]
+    return (
+        f"carries {few['all']:,} tokens of ours with {few['skills']} skills installed, "
+        f"{many['all']:,} with {many['skills']:,}."
+    )
 
 
-def _matching(what: str) -> str:
-    """A figure of the public libraries, with 3, 10 and 100 skills."""
-    rows = {row["skills"]: row[what] for row in recorded("matching-fetched")["rows"]}
-    return " / ".join(f"{rows[size]} %" for size in ("3", "10", "100"))
+def _matching(what: str) -> float:
+    """A figure of the public libraries, with 10 skills."""
+    [figure] = [row[what] for row in recorded("matching-fetched")["rows"] if row["skills"] == "10"]
+    return figure
 
 
 def _script() -> str:

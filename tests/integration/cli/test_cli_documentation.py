@@ -108,5 +108,24 @@ def test_the_sessions_of_a_page_go_as_they_are_written(name: str, project: Path)
         assert matches(wanted, shown), f"{command}\nexpected:\n{wanted}\nshown:\n{shown}"
 
 
+def test_the_session_of_the_readme_goes_as_it_is_written(project: Path) -> None:
+    """Its repository is a local one here, so commits and digests differ."""
+    repository = Repository(project.parent / "repo")
+    skill = project / "examples" / "skills" / "csv-report"
+    files = {f"skills/csv-report/{path.relative_to(skill)}": path.read_text() for path in skill.rglob("*.md")}
+    repository.commit(files, ref="refs/tags/v1.2.0")
+    for command, expected in commands(ROOT / "README.md"):
+        typed = command.replace(
+            "owner/repo/skills/csv-report@v1.2.0", f"{repository.url} --skill csv-report --ref v1.2.0"
+        )
+        code, output = run(typed, project, answer=ASKED in expected)
+        lines = output.replace(repository.url, "https://github.com/owner/repo").splitlines()
+        shown = "\n".join(line for line in lines if not line.endswith(" …")).replace(
+            str(project.parent / "home"), "~"
+        )
+        assert code == 0
+        assert matches(re.sub(r"[0-9a-f]{8,}", "…", expected), shown), f"{command}\n{shown}"
+
+
 def test_every_page_with_a_session_has_a_test() -> None:
     assert {"docs/install.md", "docs/cli.md"} <= set(pages_with_sessions())
