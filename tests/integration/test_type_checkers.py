@@ -1,6 +1,7 @@
-"""The programs of examples/ under strict type checkers, as a user's own code."""
+"""The programs of examples/ and of pages under strict type checkers, as a user's own code."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -9,15 +10,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+PYRIGHT = Path(sys.executable).with_name("pyright")
+PAGES = ("README.md", "docs/SKILLS.md", "docs/extending.md")
 PARTLY_UNKNOWN = ("create_agent", "invoke")
 """What LangChain itself leaves partly unknown."""
 
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """The examples in a folder of their own."""
+    """The examples in a folder of their own, with the code of each page as one program."""
     for program in [*(ROOT / "examples").glob("*.py"), *(ROOT / "examples" / "guides").glob("*.py")]:
         shutil.copy(program, tmp_path)
+    for page in map(Path, PAGES):
+        codes = re.findall(r"^```python\n(.*?)^```$", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
+        (tmp_path / f"page_{page.stem}.py").write_text("\n\n".join(codes))
     return tmp_path
 
 
@@ -39,13 +45,10 @@ def test_the_examples_pass_mypy_strict(programs: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    shutil.which("pyright") is None, reason="pyright is not installed: npm install -g pyright"
-)
 def test_the_examples_pass_pyright_strict(programs: Path):
     settings = {"include": ["."], "typeCheckingMode": "strict"}
     (programs / "pyrightconfig.json").write_text(json.dumps(settings))
-    command = ["pyright", "--pythonpath", sys.executable, "--outputjson", "-p", "."]
+    command = [PYRIGHT, "--pythonpath", sys.executable, "--outputjson", "-p", "."]
     done = subprocess.run(command, cwd=programs, capture_output=True, text=True, check=False)
     found = json.loads(done.stdout)["generalDiagnostics"]
     ours = [each for each in found if not each["message"].startswith(_partly_unknown())]

@@ -148,11 +148,15 @@ def _header() -> Schema:
     }
 
 
+_TURNS = ("turns", "messages", "prompts", "conversation", "queries")
 _SKILL = {key: {"type": "string"} for key in aliases.FIELDS["skill"]}
 
 
 def _cases() -> Schema:
-    prompt = {"anyOf": [{"required": [key]} for key in (*aliases.FIELDS["prompt"], "turns", "script")]}
+    prompts = aliases.FIELDS["prompt"]
+    text: Schema = {"type": "string", "pattern": r"\S"}
+    within = {"type": "object", "anyOf": [{"required": [key]} for key in prompts]}
+    turns = {"type": "array", "minItems": 1}
     case: Schema = {
         "type": "object",
         "properties": {
@@ -164,21 +168,35 @@ def _cases() -> Schema:
             "assertions": {"type": ["array", "object", "string"]},
             "should_trigger": {"type": ["boolean", "string", "array", "null"]},
         },
-        **prompt,
+        "anyOf": [
+            *({"required": [key], "properties": {key: text}} for key in (*prompts, "script")),
+            *({"required": [key], "properties": {key: within}} for key in ("input", "inputs", "scenario")),
+            *({"required": [key], "properties": {key: turns}} for key in _TURNS),
+        ],
     }
     cases = {"type": "array", "minItems": 1, "items": case}
+    requests = {"type": "array", "minItems": 1, "items": {"anyOf": [text, case]}}
+    by_verdict = {*aliases.LISTS["positive"], *aliases.LISTS["negative"]}
+    lists = {
+        # A mapping holds lists again, such as those of `train` and `val`.
+        key: {
+            "anyOf": [
+                {"type": "object"},
+                requests if key in {*by_verdict, *aliases.LISTS["texts"]} else cases,
+            ]
+        }
+        for key in sorted(by_verdict.union(aliases.LISTS["cases"]))
+    }
+    lists |= {"scenarios": cases, "stimuli": cases}
     return {
         "title": "evals.json: cases of a skill",
         "anyOf": [
+            case,
             cases,
             {
                 "type": "object",
-                "anyOf": [{"required": [key]} for key in (*aliases.LISTS["cases"], *MANIFESTS)],
-                "properties": {
-                    **_SKILL,
-                    **{key: {"minItems": 1} for key in aliases.LISTS["cases"]},
-                    "evals": cases,
-                },
+                "anyOf": [{"required": [key]} for key in (*lists, *MANIFESTS)],
+                "properties": {**_SKILL, **lists},
             },
         ],
     }

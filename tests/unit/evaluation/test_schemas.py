@@ -10,6 +10,8 @@ from skillkit.core.fields import FIELDS
 from skillkit.core.header import load, split
 from skillkit.core.parser import SkillParser
 from skillkit.core.sources import BUNDLED
+from skillkit.evaluation.cases import Suite
+from skillkit.evaluation.formats import read_cases_file
 from skillkit.evaluation.json_values import schema_differences
 from skillkit.evaluation.schemas import SCHEMAS, schema
 
@@ -117,12 +119,22 @@ def test_schema_and_reader_agree_on_skills_that_ship(path):
         ({"skill_name": "a", "evals": [{"id": 1, "prompt": "Hello"}]}, True),
         ([{"query": "Hello", "should_trigger": False}], True),
         ({"evals": [{"id": 1}]}, False),
+        ({"cases": [{"id": 1}]}, False),
+        ({"cases": ["Hello"]}, True),
+        ({"tests": [{"id": 1, "input": {"prompt": "Hello"}}]}, True),
+        ({"tests": [{"id": 1, "input": {}}]}, False),
+        ({"should_trigger": {"train": ["Hello"], "val": ["Hi"]}, "should_not_trigger": ["Bye"]}, True),
+        ({"tasks": [{"id": 1, "runs": 3}]}, False),
+        ({"scenarios": [{"name": "a", "prompt": "Hello"}]}, True),
         ({"evals": []}, False),
         ({"name": "a"}, False),
     ],
 )
-def test_the_schema_of_cases_takes_what_is_read(document, good):
+def test_the_schema_of_cases_takes_what_is_read(document, good, tmp_path):
     assert any(True for _ in schema_differences(schema("evals"), document)) != good
+    path = tmp_path / "evals.json"
+    path.write_text(json.dumps(document))
+    assert isinstance(read_cases_file(path), Suite) == good
 
 
 def test_the_schema_of_a_lock_takes_what_is_written(tmp_path):

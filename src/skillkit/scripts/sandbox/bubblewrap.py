@@ -22,6 +22,7 @@ from skillkit.scripts.sandbox.backend import (
     SYSTEM_FILES,
     SYSTEM_FOLDERS,
     Confinement,
+    Running,
     SandboxError,
     Usage,
     another_user,
@@ -88,7 +89,7 @@ class Bubblewrap:
     def work_folder(self) -> str:
         return WORK_FOLDER
 
-    def start(self, confinement: Confinement, work: str) -> "BubblewrapRunning":
+    def start(self, confinement: Confinement, work: str) -> Running:
         program = _program("bwrap")
         if program is None:
             raise SandboxError("The program bwrap is no longer installed")
