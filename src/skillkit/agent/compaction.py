@@ -1,7 +1,8 @@
 """Compact a long conversation for sending: truncate tool results first, then drop the oldest turns.
 
 The saved conversation stays complete. The positions are stored with it and change in large steps only, so
-that consecutive requests share their beginning.
+that consecutive requests share their beginning; Agent Framework's strategies decide anew in each request,
+which would break prompt caches, and say nothing of what the user had asked.
 """
 
 from collections.abc import Sequence

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Callable
+from pathlib import Path
 
 from skillkit.core.models import SkillMetadata
 from skillkit.toolsets.base import ToolsetError
@@ -26,6 +27,12 @@ def declared_tools(skill: SkillMetadata, source: Callable[[str], bytes | None]) 
     return found
 
 
+def toolset_file(skill: SkillMetadata, module: str) -> Path | None:
+    """The source of a module that a header names; None when there is none."""
+    file = skill.base_dir / module.replace(".", "/")
+    return next((path for path in (Path(f"{file}.py"), file / "__init__.py") if path.is_file()), None)
+
+
 def toolset_problems(skill: SkillMetadata) -> list[str]:
     """Why toolsets that the header names cannot be loaded, as far as it can be seen without importing."""
     problems = []
@@ -35,8 +42,7 @@ def toolset_problems(skill: SkillMetadata) -> list[str]:
         except ToolsetError as error:
             problems.append(str(error))
             continue
-        file = skill.base_dir / module.replace(".", "/")
-        if not (file.with_name(f"{file.name}.py").is_file() or (file / "__init__.py").is_file()):
+        if toolset_file(skill, module) is None:
             path = module.replace(".", "/")
             problems.append(
                 f"Toolset '{definition}' cannot be loaded: there is no file {path}.py in its folder"

@@ -104,6 +104,14 @@ def test_data_that_no_parser_reads_is_a_problem_and_no_more(tester, sound, name,
     assert problem.path == f"assets/{name}"
 
 
+def test_a_toolset_may_be_a_package(tester, sound):
+    (sound / "sums").mkdir()
+    (sound / "sums" / "__init__.py").write_text("class Sums:\n    pass\n")
+    changed(sound / "SKILL.md", "description:", "toolsets: ['sums:Sums', 'sums:Sum']\ndescription:")
+    (problem,) = failures(tester)["toolsets"]
+    assert str(problem) == "sums/__init__.py: has no class Sum, which the header names"
+
+
 @pytest.mark.parametrize("named", ["../x:Y", "/etc/x:Y", "a:b:c", "nothing"])
 def test_a_toolset_outside_the_skill_is_a_problem(tester, sound, named):
     changed(sound / "SKILL.md", "description:", f"toolsets: ['{named}']\ndescription:")

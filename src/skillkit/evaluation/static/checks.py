@@ -1,6 +1,7 @@
 """The rules of the static tier."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,18 +14,23 @@ from skillkit.core.resources import list_resources
 from skillkit.evaluation.report import CaseOutcome, Problem, Result, Tier
 from skillkit.evaluation.static import references, script_sources, texts
 from skillkit.evaluation.static.data_files import broken_data
-from skillkit.evaluation.static.descriptions import description_room
 from skillkit.evaluation.static.markdown import Document, Line
-from skillkit.evaluation.static.toolset_sources import toolset_problems
 from skillkit.evaluation.validation import validate_file
 from skillkit.matching.matcher import SkillMatcher
+from skillkit.matching.terms import terms
 from skillkit.scripts.catalogue import find_scripts
 from skillkit.scripts.needed_packages import KNOWN, SAME_NAME, packages_of
 from skillkit.scripts.tools import ScriptTools
+from skillkit.toolsets.base import ToolsetError
+from skillkit.toolsets.declared import toolset_file, toolset_problems
+from skillkit.toolsets.loader import definition_parts
 
 _WARNINGS = frozenset({"extension-field", "unknown-field", "lenient-value"})
 _LARGEST_TEXT = 1 << 20
 _HELP_TIME = 10
+_LEAST_WORDS = 4
+_SAME = 0.8
+"""Share of common words from which two descriptions are indistinguishable."""
 HelpAsker = ScriptTools | None
 
 
@@ -134,19 +140,10 @@ def _skills_exist(examined: Examination) -> Iterator[Problem]:
 
 def _of_texts(
     rule: Callable[[Document, str], Iterable[Problem]],
+    texts_of: Callable[[Examination], Iterable[tuple[str, Path, Document]]] = Examination.texts,
 ) -> Callable[[Examination], Iterator[Problem]]:
     def check(examined: Examination) -> Iterator[Problem]:
-        for shown, _, document in examined.texts():
-            yield from rule(document, shown)
-
-    return check
-
-
-def _of_all_texts(
-    rule: Callable[[Document, str], Iterable[Problem]],
-) -> Callable[[Examination], Iterator[Problem]]:
-    def check(examined: Examination) -> Iterator[Problem]:
-        for shown, _, document in examined.all_texts():
+        for shown, _, document in texts_of(examined):
             yield from rule(document, shown)
 
     return check
@@ -238,6 +235,49 @@ def _data_is_whole(examined: Examination) -> Iterator[Problem]:
             yield from broken_data(examined.folder, path)
 
 
+def _toolsets_load(examined: Examination) -> Iterator[Problem]:
+    """Yield what keeps the header's toolsets from loading; nothing is imported."""
+    skill = examined.skill
+    yield from (Problem(message, "SKILL.md") for message in toolset_problems(skill))
+    for definition in skill.toolsets:
+        with suppress(ToolsetError):
+            module, name = definition_parts(skill, definition)
+            if (path := toolset_file(skill, module)) is not None:
+                yield from script_sources.class_problems(examined.folder, path, name)
+
+
+def _description_room(examined: Examination) -> Iterator[Problem]:
+    """Yield a description that is too short, or that another one duplicates."""
+    skill, matcher = examined.skill, examined.matcher
+    own = set(terms(skill.description))
+    if len(own) < _LEAST_WORDS:
+        yield Problem(
+            f"the description has {len(own)} telling word{'s' * (len(own) != 1)}; say what the skill does "
+            "and when to use it",
+            "SKILL.md",
+        )
+        return
+    for match in matcher.rank(skill.description, 4):
+        other = match.skill
+        if other.canonical_name == skill.canonical_name:
+            continue
+        theirs = set(terms(other.description))
+        common = len(own & theirs) / max(1, len(own | theirs))
+        if common >= _SAME:
+            yield Problem(
+                f"the description says the same as that of {other.name}: {common:.0%} of the words",
+                "SKILL.md",
+            )
+            return
+    for match in matcher.rank(skill.description, 1):
+        if match.skill.canonical_name != skill.canonical_name:
+            yield Problem(
+                f"{match.skill.name} wins for the words of this description ({'; '.join(match.reasons[:2])})",
+                "SKILL.md",
+                warning=True,
+            )
+
+
 RULES: dict[str, Callable[[Examination], Iterable[Problem | UndecidedCheck]]] = {
     "specification": _follows_specification,
     "instructions": _has_instructions,
@@ -248,15 +288,15 @@ RULES: dict[str, Callable[[Examination], Iterable[Problem | UndecidedCheck]]] = 
     "code-blocks-closed": _of_texts(texts.open_code_block),
     "finished": _of_texts(texts.leftovers),
     "no-comments": _of_texts(texts.comments),
-    "no-secrets": _of_all_texts(texts.secrets),
-    "no-local-paths": _of_all_texts(texts.local_paths),
+    "no-secrets": _of_texts(texts.secrets, Examination.all_texts),
+    "no-local-paths": _of_texts(texts.local_paths, Examination.all_texts),
     "scripts-compile": _scripts_compile,
     "scripts-imports": _imports_declared,
     "scripts-options": _options_exist,
     "scripts-help": _scripts_answer_help,
-    "toolsets": lambda examined: toolset_problems(examined.skill),
+    "toolsets": _toolsets_load,
     "data-files": _data_is_whole,
-    "description": lambda examined: description_room(examined.skill, examined.matcher),
+    "description": _description_room,
     "evaluations": lambda examined: examined.unreadable_suites,
 }
 """Rules by their name in reports."""

@@ -64,6 +64,17 @@ _CHECKERS = {
 """Programs that read a script without running it."""
 
 
+def class_problems(folder: Path, path: Path, name: str) -> Iterator[Problem]:
+    """Yield why a module of a toolset does not have its class."""
+    if problems := list(compile_problems(folder, path)):
+        yield from problems
+    elif name not in {
+        node.name for node in ast.parse(source_of(path)).body if isinstance(node, ast.ClassDef)
+    }:
+        shown = path.relative_to(folder).as_posix()
+        yield Problem(f"has no class {name}, which the header names", shown)
+
+
 def given_options(script: Script, document: Document) -> Iterator[tuple[int, str, list[str]]]:
     """Yield the options that a text passes to a script: line, first word unless an option, options."""
     for number, command in _commands(document, script):
