@@ -16,6 +16,6 @@ def rendered(report: Report, form: str, base: Path) -> str:
         from skillkit.evaluation.rendering.junit import junit_xml
 
         return junit_xml(report)
-    from skillkit.evaluation.rendering.sarif import sarif_log
+    from skillkit.evaluation.rendering.annotations import sarif_log
 
     return json.dumps(sarif_log(report, base), indent=1, ensure_ascii=True) + "\n"
