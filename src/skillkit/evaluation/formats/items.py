@@ -8,7 +8,7 @@ from pathlib import Path
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.path_resolver import open_beneath
 from skillkit.evaluation.cases import Case, CaseFile, Check, CheckKind, Routing, Suite
-from skillkit.evaluation.formats.aliases import FIELDS, LISTS, field_name
+from skillkit.evaluation.formats.aliases import CHECKS, FIELDS, LISTS, field_name
 from skillkit.evaluation.formats.assertions import checks_of, judged
 from skillkit.evaluation.formats.document import (
     FormatError,
@@ -108,19 +108,13 @@ def _case(item: object, number: int, skill: str | None, should: Should, path: Pa
     if not isinstance(item, Mapping):
         return None
     name = text_of(item, "name", "eval_name", "title")
-    identity = identity_of(item, number)
+    about = text_of(item, *FIELDS["skill"]) or skill
+    identity, files = identity_of(item, number), _files(item)
     if script := script_call(item):
-        return Case(
-            identity,
-            name=name,
-            skill=text_of(item, *FIELDS["skill"]) or skill,
-            script=script,
-            files=_files(item),
-        )
+        return Case(identity, name=name, skill=about, script=script, files=files)
     prompts = _prompts(item, path)
     if not prompts or item.keys() & FIELDS["result"]:
         return None
-    about = text_of(item, *FIELDS["skill"]) or skill
     routing = routing_of(item, about, should)
     checks = _checks(item)
     expected = text_of(
@@ -137,7 +131,7 @@ def _case(item: object, number: int, skill: str | None, should: Should, path: Pa
         routing,
         checks,
         expected,
-        _files(item),
+        files,
         runs=int(runs) if runs else None,
         seconds=number_of(item.get("timeout") or item.get("timeout_seconds")),
         split=text_of(item, "split"),
@@ -200,33 +194,22 @@ def _checks(item: Mapping[str, object]) -> tuple[Check, ...]:
     ):
         if key in item:
             found.extend(checks_of(item[key]))
-    behaviour = item.get("expected_behavior")
-    if isinstance(behaviour, list):
-        found.extend(checks_of(behaviour))
+    behaviour, checks = item.get("expected_behavior"), item.get("checks")
+    found.extend(checks_of(behaviour) if isinstance(behaviour, list) else ())
     found.extend(judged(item.get("rubric")))
     found.extend(judged([f"The answer avoids this: {text}" for text in texts_of(item.get("forbidden"))]))
-    found.extend(_plain_checks(mapping_of(item.get("checks"))))
-    if isinstance(item.get("checks"), list):
-        found.extend(checks_of(item["checks"]))
-    for key, kind in (
-        ("must_contain", CheckKind.CONTAINS),
-        ("expected_contains", CheckKind.CONTAINS),
-        ("must_not_contain", CheckKind.EXCLUDES),
-    ):
-        if values := texts_of(item.get(key)):
-            found.append(Check(kind, values))
+    found.extend(checks_of(checks) if isinstance(checks, list) else _plain_checks(mapping_of(checks)))
+    beside = ("must_contain", "expected_contains", "must_not_contain")
+    found.extend(_plain_checks({key: item[key] for key in beside if texts_of(item.get(key))}))
     return tuple(found)
 
 
 def _plain_checks(checks: Mapping[str, object]) -> Iterator[Check]:
-    """Yield checks from `checks` as a mapping of required and forbidden values."""
+    """Yield checks from a mapping of required and forbidden values."""
     for key, value in checks.items():
-        if key in ("must_contain", "contains", "includes") and (values := texts_of(value)):
-            yield Check(CheckKind.CONTAINS, values)
-        elif key in ("must_not_contain", "not_contains", "excludes") and (values := texts_of(value)):
-            yield Check(CheckKind.EXCLUDES, values)
-        elif key in ("matches", "regex", "must_match") and (values := texts_of(value)):
-            yield Check(CheckKind.MATCHES, values)
+        kind, values = CHECKS.get(key), texts_of(value)
+        if values and kind in (CheckKind.CONTAINS, CheckKind.EXCLUDES, CheckKind.MATCHES):
+            yield Check(kind, values)
         elif key == "code_block_language" and isinstance(value, str):
             yield Check(CheckKind.CONTAINS, (f"```{value}",), text=f"a code block of {value}")
         elif key == "min_code_blocks" and (least := number_of(value)):
@@ -248,12 +231,12 @@ def _files(item: Mapping[str, object]) -> tuple[CaseFile, ...]:
             if isinstance(each, str) and each.strip():
                 found.append(CaseFile(Path(each).name, source=each))
             elif isinstance(each, Mapping) and (name := text_of(each, "path", "name", "filename")):
-                content = each.get("content")
-                source = text_of(each, "source", "src") or (None if isinstance(content, str) else name)
-                target = (
-                    name if isinstance(content, str) or text_of(each, "source", "src") else Path(name).name
+                content, source = each.get("content"), text_of(each, "source", "src")
+                text = content if isinstance(content, str) else None
+                alone = text is None and not source
+                found.append(
+                    CaseFile(Path(name).name if alone else name, name if alone else source or None, text)
                 )
-                found.append(CaseFile(target, source, content if isinstance(content, str) else None))
     return tuple(found)
 
 
