@@ -17,7 +17,7 @@ from skillkit.core.exceptions import ConfigurationError, SkillsUseError
 from skillkit.core.extensions import Extensions
 from skillkit.core.foreign_json import read_json
 from skillkit.scripts.sandbox.backend import Backend
-from skillkit.scripts.sandbox.unconfined import Unconfined
+from skillkit.scripts.sandbox.supervised import Unconfined
 from skillkit.scripts.self_test import self_test
 
 logger = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ SANDBOXES = Extensions(
         "bwrap": "skillkit.scripts.sandbox.bubblewrap:Bubblewrap",
         "landlock": "skillkit.scripts.sandbox.landlock:Landlock",
         "sandbox-exec": "skillkit.scripts.sandbox.sandbox_exec:SandboxExec",
-        "none": "skillkit.scripts.sandbox.unconfined:Unconfined",
+        "none": "skillkit.scripts.sandbox.supervised:Unconfined",
     },
 )
 """In the order in which they are tried; those of other packages come after ours."""

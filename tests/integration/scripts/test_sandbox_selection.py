@@ -10,7 +10,7 @@ from skillkit.scripts import Grants, Limits, LocalRunner, Outcome, ScriptRequest
 from skillkit.scripts.sandbox import seccomp
 from skillkit.scripts.sandbox.bubblewrap import Bubblewrap
 from skillkit.scripts.sandbox.landlock import Landlock
-from skillkit.scripts.sandbox.unconfined import Unconfined
+from skillkit.scripts.sandbox.supervised import Unconfined
 from skillkit.scripts.selection import SANDBOXES, NoSandboxError, SandboxSelection
 from skillkit.scripts.self_test import self_test
 

@@ -1,14 +1,15 @@
 """Lists of items: `evals.json` in its official form and its variants, and trigger files."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.path_resolver import open_beneath
 from skillkit.evaluation.cases import Case, CaseFile, Check, CheckKind, Routing, Suite
-from skillkit.evaluation.formats.aliases import CHECKS, FIELDS, LISTS, field_name
+from skillkit.evaluation.formats.aliases import CHECKS, FIELDS, LISTS, WORDS, field_name
 from skillkit.evaluation.formats.assertions import checks_of, judged
 from skillkit.evaluation.formats.document import (
     FormatError,
@@ -18,9 +19,9 @@ from skillkit.evaluation.formats.document import (
     text_of,
     texts_of,
 )
-from skillkit.evaluation.formats.routes import Should, routing_of
 from skillkit.evaluation.formats.script_items import identity_of, not_judged, script_call
 
+Should = Literal["yes", "no"] | None
 _PARTS = ("train", "val", "validation", "test", "holdout")
 
 
@@ -115,7 +116,7 @@ def _case(item: object, number: int, skill: str | None, should: Should, path: Pa
     prompts = _prompts(item, path)
     if not prompts or item.keys() & FIELDS["result"]:
         return None
-    routing = routing_of(item, about, should)
+    routing = _routing(item, about, should)
     checks = _checks(item)
     expected = text_of(
         item, "expected_output", "ground_truth", "with_skill_expected", "expected_response", "expected_result"
@@ -136,6 +137,64 @@ def _case(item: object, number: int, skill: str | None, should: Should, path: Pa
         seconds=number_of(item.get("timeout") or item.get("timeout_seconds")),
         split=text_of(item, "split"),
     )
+
+
+def _routing(item: Mapping[str, object], skill: str | None, should: Should) -> Routing | None:
+    """Return the routing of an item, combined with that of its enclosing list."""
+    fields = {field_name(key): value for key, value in item.items()}
+    named = [fields[key] for key in FIELDS["wanted_skills"] if key in fields]
+    unwanted = tuple(
+        name for key in FIELDS["unwanted_skills"] if key in fields for name in texts_of(fields[key])
+    )
+    if isinstance(forbidden := fields.get("should_not_trigger"), str | list):
+        unwanted += texts_of(forbidden)
+    if not named and (name := _named_as_verdict(fields)):
+        named = [name]
+    if not named and "negative_for" not in fields:
+        return _by_verdict(should or _verdict(fields, FIELDS["verdict"] + FIELDS["kind"]), skill, unwanted)
+    first = next((names for value in named if (names := texts_of(value))), ())
+    wanted = tuple(name for name in first if _word(name) not in WORDS["no_skill"])
+    if wanted and _verdict(fields, FIELDS["verdict"]) == "no":
+        return Routing((), (*wanted, *unwanted))
+    return Routing(wanted, unwanted)
+
+
+def _by_verdict(verdict: Should, skill: str | None, unwanted: tuple[str, ...]) -> Routing | None:
+    if verdict is None:
+        return None
+    about = skill or ""  # without one, any skill that the file is tested with
+    if verdict == "yes":
+        return Routing((about,), unwanted)
+    return Routing((), (about, *unwanted) if skill else ("",))
+
+
+def _named_as_verdict(fields: Mapping[str, object]) -> str | None:
+    """Return the skill named in a verdict field, such as `"should_trigger": "peer-review"`."""
+    for key in ("should_trigger", "expected_trigger"):
+        value = fields.get(key)
+        if isinstance(value, str) and _word(value) not in WORDS["yes"] + WORDS["no"] and " " not in value:
+            return value.strip()
+    return None
+
+
+def _word(text: str) -> str:
+    return text.strip().lower().replace("-", "_")
+
+
+def _verdict(fields: Mapping[str, object], keys: Iterable[str]) -> Should:
+    for key in keys:
+        value = fields.get(key)
+        if value is None and key == "should_trigger" and key in fields:
+            return "no"
+        if isinstance(value, bool) and key in FIELDS["verdict"]:
+            return "yes" if value else "no"
+        if isinstance(value, str):
+            word = _word(value)
+            if word in WORDS["yes"]:
+                return "yes"
+            if word in WORDS["no"]:
+                return "no"
+    return None
 
 
 def _prompts(item: Mapping[str, object], path: Path) -> tuple[str, ...]:

@@ -14,9 +14,12 @@ from pathlib import Path
 from skillkit.scripts.sandbox import supervisor
 from skillkit.scripts.sandbox.backend import (
     Confinement,
+    GroupRunning,
+    Running,
     SandboxError,
     Usage,
     folder_size,
+    hand_over,
     pipe_pair,
     register_pipe,
     resource_limits,
@@ -166,3 +169,22 @@ def _tasks_of_this_user() -> int:
                 if entry.stat().st_uid == mine:
                     total += len(os.listdir(entry / "task"))
     return total
+
+
+class Unconfined(WithoutMounts):
+    """No sandbox: a clean environment, limits and a supervised end. Only for what the user allowed."""
+
+    name = "none"
+    confines = False
+
+    def missing(self) -> str | None:
+        return None
+
+    def identity(self) -> str:
+        return ""
+
+    def start(self, confinement: Confinement, work: str) -> Running:
+        if sys.platform != "linux":
+            return GroupRunning.start(list(confinement.command), confinement, work)
+        user = hand_over(work, confinement)
+        return SupervisedRunning.start(confinement, work, user=user, limit_processes=user is not None)
