@@ -3,7 +3,7 @@
 python3 dev.py pictures [NAME…]      all of them, or those named
 python3 dev.py pictures --record     first let the embedded model answer anew
 python3 dev.py pictures --chat       first record the chat anew, in tmux
-python3 dev.py pictures --from=FOLDER …     the inspector over the skills of these git repositories
+python3 dev.py pictures --from=FOLDER …     also the inspector, over checkouts of three public repositories
 python3 dev.py pictures --everything=FOLDER each page of the inspector, desktop and phone, light and dark
 """
 

@@ -56,7 +56,7 @@ def test_every_page_is_accessible_fits_its_screen_and_says_nothing_in_the_consol
 
 def test_home_answers_what_is_active_needed_done_and_never_used(page: Page) -> None:
     expect(page.locator("#active")).to_contain_text("Active5of 5 that were found")
-    expect(page.locator("#active")).to_contain_text("when no skill is needed", timeout=60_000)
+    expect(page.locator("#active")).to_contain_text("tokens, without a skill", timeout=60_000)
     expect(page.locator("#needs")).to_contain_text("csv-report 1 of its tests failed")
     expect(page.locator("#needs .command").first).to_contain_text("agent skill test csv-report")
     expect(page.locator("#lately")).to_contain_text("sum.py blocked by the sandbox: evil.example")

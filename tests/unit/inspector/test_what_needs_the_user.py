@@ -77,10 +77,12 @@ def test_home_lists_all_that_waits_and_says_why_updates_are_not_there(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(home, "SHOWN", 1)
+    library.overlooked()
+    assert library.tried_again.wait(60)
     made = home.show(library)
     assert "this page asks no server" in made
     first, rest = made.split('<details id="more-needs">')
-    assert "agent skill trust report" in first
+    assert "agent skill trust poster" in first
     assert "agent skill test report" in rest
     assert "agent skill validate " in rest
     assert "Enabled, but not found: gone" in rest

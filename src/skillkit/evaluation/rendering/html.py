@@ -10,7 +10,7 @@ _STYLE = """
 :root { color-scheme: light dark; --line: #8886; --good: #2a7f4f; --bad: #b3362b; --open: #8a6d1a; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: .3rem .6rem;
-border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere; }
+border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: break-word; }
 .passed { color: var(--good); } .failed, .error { color: var(--bad); }
 .warned, .not-judged { color: var(--open); } .unseen { position: absolute; clip-path: inset(50%); }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; border-left: 3px solid var(--line); padding-left: 1em; }

@@ -14,6 +14,7 @@ from skillkit.web.html import Markup, link, tag
 from skillkit.web.layout import badge, legend, local_time
 
 TITLE = 70
+NEAREST = 5
 _WANTED = {"loaded": "its instructions", "read": "a file", "script_run": "a run"}
 REFUSALS = {
     "disabled": "it was not enabled",
@@ -43,9 +44,9 @@ def first_words(text: str) -> str:
     return line if len(line) <= TITLE else f"{line[: TITLE - 1].rstrip()}…"
 
 
-def scores(found: Json) -> str:
+def scores(found: Json, most: int | None = None) -> str:
     """Return `csv-report (0.91), …`."""
-    return ", ".join(f"{one.get('id')} ({figure(one.get('score'))})" for one in entries_of(found))
+    return ", ".join(f"{one.get('id')} ({figure(one.get('score'))})" for one in entries_of(found)[:most])
 
 
 def figure(value: object) -> str:
@@ -61,7 +62,7 @@ def summary(event: Event) -> list[object]:
         case Kind.OFFERED:
             return [f"{data.get('count', '?')} skills were on offer"]
         case Kind.MATCHED:
-            near = scores(data.get("near"))
+            near = scores(data.get("near"), NEAREST)
             return [
                 tag("q", first_words(text)) if (text := request_text(event)) else "The request",
                 " matched ", scores(data.get("matched")) or "no skill",
@@ -70,7 +71,9 @@ def summary(event: Event) -> list[object]:
             ]  # fmt: skip
         case Kind.ACTIVATED:
             origin = data.get("origin", "unknown")
-            return [skill, f" came into use ({origin}), {data.get('tokens', '?')} tokens"]
+            tokens = data.get("tokens")
+            said = f"{tokens:,}" if isinstance(tokens, int) else "?"
+            return [skill, f" came into use ({origin}), {said} tokens"]
         case Kind.LOADED | Kind.READ:
             loaded = f" was loaded by the {data.get('origin', 'model')}"
             return [

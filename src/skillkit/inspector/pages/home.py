@@ -60,7 +60,7 @@ def _active(library: Library) -> Markup:
     if costs is not None and active:
         every, report = costs.every_prompt, costs.report
         figures += [
-            ("In every prompt", f"{every.total:,}", "tokens, when no skill is needed"),
+            ("In every prompt", f"{every.total:,}", "tokens, without a skill"),
             ("Instead of", f"{report.static:,}", "tokens of all instructions"),
         ]
     elif costs is None:
