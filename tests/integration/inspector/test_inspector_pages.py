@@ -54,6 +54,20 @@ def test_every_page_is_accessible_fits_its_screen_and_says_nothing_in_the_consol
     context.close()
 
 
+def test_paper_is_light_and_a_phone_has_no_heads_to_stop_at(browser: Browser, running: Inspecting) -> None:
+    context = browser.new_context(viewport={"width": 360, "height": 800}, color_scheme="dark")
+    page = context.new_page()
+    page.goto(running.address)
+    assert page.request.get(running.root + "/static/icon.svg").ok
+    page.goto(running.root + "/skills")
+    expect(page.locator("th a").first).to_be_hidden()
+    ground = "getComputedStyle(document.documentElement).getPropertyValue('--ground')"
+    assert page.evaluate(ground) == "#121319"
+    page.emulate_media(media="print")
+    assert page.evaluate(ground) == "#f7f7f9"
+    context.close()
+
+
 def test_home_answers_what_is_active_needed_done_and_never_used(page: Page) -> None:
     expect(page.locator("#active")).to_contain_text("Active5of 5 that were found")
     expect(page.locator("#active")).to_contain_text("tokens, without a skill", timeout=60_000)

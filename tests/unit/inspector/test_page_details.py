@@ -6,6 +6,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from program import clean_environment, run_here
 
 from skillkit.inspector.library import Library
 from skillkit.inspector.pages import conversations, home, request, skill, skills, tests
@@ -166,6 +167,17 @@ def test_uses_by_day_are_named_and_a_load_counts_once(library: Library) -> None:
     assert ", requests: 1 events" in made
     assert ", loaded: 1 events" in made
     assert "came with a request" in made
+
+
+def test_versions_are_called_as_their_headers_call_them(own_home: Path, tmp_path: Path, write_skill) -> None:
+    for version, command in (("1.1.0", ("add", "./poster")), ("1.2.0", ("update", "poster"))):
+        write_skill("poster", description="Design a poster.", version=version, into=tmp_path)
+        environment = clean_environment(own_home)
+        ran = run_here("skill", *command, "--trusted", "--yes", cwd=tmp_path, environment=environment)
+        assert ran.returncode == 0, ran.stderr
+    library = Library(lambda: EnabledSkills(bundled=False), own_home / ".agent" / "journal.sqlite")
+    made = re.sub("<time[^>]*>[^<]*</time>", "TIME", skill.show(library, "poster"))
+    assert "<summary>1.1.0 (TIME) → 1.2.0 (TIME)</summary>" in made
 
 
 def test_a_scale_has_whole_figures_and_columns_their_labels() -> None:
