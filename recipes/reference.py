@@ -34,7 +34,7 @@ def main() -> int:
 
 def pages() -> list[Path]:
     """Every page that holds something generated."""
-    names = ("README.md", *(f"docs/{name}.md" for name in GENERATED))
+    names = ("README.md", "docs/guides/registry.md", *(f"docs/{name}.md" for name in GENERATED))
     return [*(ROOT / name for name in names), *sorted((ROOT / "docs" / "evidence").glob("*.md"))]
 
 
