@@ -62,9 +62,11 @@ class Claims(TypedDict, total=False):
 class Publisher:
     """Takes uploads into a registry."""
 
-    def __init__(self, registry: Registry, hold: tuple[str, ...] = HOLDS) -> None:
+    def __init__(self, registry: Registry, hold: tuple[str, ...] | None = None) -> None:
+        """Without `hold`, it is that of the last server that was started."""
         self.registry = registry
-        self.hold = hold
+        last = tuple(filter(None, registry.setting("hold").split(",")))
+        self.hold = hold if hold is not None else last or HOLDS
 
     def publish_archive(
         self, caller: Caller, owner: str, data: bytes, *, folder: str = "", **claims: Unpack[Claims]

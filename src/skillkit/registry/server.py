@@ -43,8 +43,10 @@ class Server:
 
     def __init__(self, registry: Registry, settings: ServerSettings) -> None:
         self.registry = registry
-        registry.keep_visibility()
         self.settings = settings
+        with registry.database.writing():  # for commands that run beside it
+            registry.keep_setting("private", "yes" if registry.visibility.private else "no")
+            registry.keep_setting("hold", ",".join(settings.hold) or "none")
         self.accounts = Accounts(registry)
         self.publisher = Publisher(registry, settings.hold)
         self.limiter = RateLimiter(settings.limits)

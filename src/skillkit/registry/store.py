@@ -30,7 +30,6 @@ RANKED = 1000
 NEAREST_RANKED = 1 << 30
 MAX_WORDS = 12
 MAX_LISTED = 200
-_PRIVATE = "private"
 _WORD = re.compile(r"\w+")
 _OWNED = (
     "SELECT skill.*, owner.name AS owner_name, owner.private AS owner_private,"
@@ -120,7 +119,7 @@ class Registry:
         """Without a visibility, it is that of the last server that was started."""
         self.database = database
         self.blobs = blobs
-        self.visibility = visibility or Visibility(self.setting(_PRIVATE) == "yes")
+        self.visibility = visibility or Visibility(self.setting("private") == "yes")
 
     # Settings
 
@@ -132,11 +131,6 @@ class Registry:
         """Store a setting, inside a transaction."""
         self.database.run("DELETE FROM setting WHERE name = ?", name)
         self.database.insert("setting", {"name": name, "value": value})
-
-    def keep_visibility(self) -> None:
-        """Store whether the server is private, for commands that run beside it."""
-        with self.database.writing():
-            self.keep_setting(_PRIVATE, "yes" if self.visibility.private else "no")
 
     # Owners
 

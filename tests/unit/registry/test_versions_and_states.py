@@ -378,7 +378,7 @@ def test_orphans_are_removed_and_what_a_version_has_never(
 
 
 def test_a_source_is_imported_held_like_an_upload(tmp_path: Path) -> None:
-    workshop = Workshop(tmp_path / "registry")
+    workshop = Workshop(tmp_path / "registry", hold=("new", "grown"))
     workshop.registry.add_owner("acme", OPERATOR)
     for name in ("one", "two"):
         folder = tmp_path / "skills" / name
@@ -394,3 +394,7 @@ def test_a_source_is_imported_held_like_an_upload(tmp_path: Path) -> None:
     workshop.change("acme/one@1.0.0", "approve")
     with pytest.raises(MissingError, match="agent registry owner add nobody"):
         import_source(Publisher(workshop.registry), "nobody", str(tmp_path / "skills"))
+    lenient = Workshop(tmp_path / "lenient")
+    lenient.registry.add_owner("acme", OPERATOR)
+    done, _ = import_source(Publisher(lenient.registry), "acme", str(tmp_path / "skills"))
+    assert [each.version.state.value for each in done] == ["published", "published"]
