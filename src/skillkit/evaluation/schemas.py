@@ -177,7 +177,7 @@ def _cases() -> Schema:
     cases = {"type": "array", "minItems": 1, "items": case}
     requests = {"type": "array", "minItems": 1, "items": {"anyOf": [text, case]}}
     by_verdict = {*aliases.LISTS["positive"], *aliases.LISTS["negative"]}
-    lists = {
+    lists: dict[str, object] = {
         # A mapping holds lists again, such as those of `train` and `val`.
         key: {
             "anyOf": [

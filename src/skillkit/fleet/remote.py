@@ -23,9 +23,8 @@ from skillkit.fleet.sealing import TENANT_SETTING, Label, SealError, TenantKey
 from skillkit.scripts.documents import DocumentError, result_from_json
 from skillkit.scripts.exceptions import RefusedRunError
 from skillkit.scripts.inputs import InputsError, check_project
-from skillkit.scripts.models import Outcome, ScriptRequest, ScriptResult
+from skillkit.scripts.models import Outcome, ScriptRequest, ScriptResult, ThreadedRunner
 from skillkit.scripts.pinned_run import LOCALE
-from skillkit.scripts.runners import ThreadedRunner
 
 BACKEND = "fleet"
 """The sandbox in a result if no machine's sandbox was reached."""

@@ -1,9 +1,12 @@
 """The nouns of running a script: request, grants, result."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from threading import Thread
 from typing import Protocol
 
 from skillkit.core.grants import Limits
@@ -150,3 +153,32 @@ class ScriptRunner(Protocol):
     async def arun(self, request: ScriptRequest) -> ScriptResult:
         """`run` without blocking the event loop; cancelling the task kills the script."""
         ...
+
+
+class ThreadedRunner:
+    """`run` and `arun` of a ScriptRunner that runs requests in threads of its own."""
+
+    def run(self, request: ScriptRequest) -> ScriptResult:
+        """Run one request to its end. Interrupting the caller kills the script."""
+        cancel, future = self._submit(request)
+        try:
+            return future.result()
+        except BaseException:
+            cancel()
+            raise
+
+    async def arun(self, request: ScriptRequest) -> ScriptResult:
+        """`run` without blocking; cancelling the awaiting task kills the script before it returns."""
+        cancel, future = self._submit(request)
+        waiting = asyncio.wrap_future(future)
+        try:
+            return await asyncio.shield(waiting)
+        except asyncio.CancelledError:
+            if not future.cancel():
+                Thread(target=cancel).start()  # it may block, and the threads of the event loop may be busy
+                await asyncio.wait([waiting])
+            raise
+
+    def _submit(self, request: ScriptRequest) -> tuple[Callable[[], None], "Future[ScriptResult]"]:
+        """Start a run; return what cancels it, and its result."""
+        raise NotImplementedError

@@ -24,13 +24,12 @@ from skillkit.scripts.inline_metadata import MAX_SCRIPT_SIZE, InlineMetadataErro
 from skillkit.scripts.inputs import InputsError
 from skillkit.scripts.interpreters import PYTHON, asked_for, find_interpreter, find_shell
 from skillkit.scripts.made_files import collect_files, open_output, output_folder
-from skillkit.scripts.models import Outcome, ScriptRequest, ScriptResult
+from skillkit.scripts.models import Outcome, ScriptRequest, ScriptResult, ThreadedRunner
 from skillkit.scripts.needed_packages import misses_packages
 from skillkit.scripts.network.attempts import Attempt
 from skillkit.scripts.network.gateway import Gateway
 from skillkit.scripts.node_environments import NodeStore
 from skillkit.scripts.pinned_run import PinnedRun, ScriptHead
-from skillkit.scripts.runners import ThreadedRunner
 from skillkit.scripts.sandbox.backend import Backend, Running, needs_reachable_files
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
 

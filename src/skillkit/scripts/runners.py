@@ -1,15 +1,13 @@
 """Choice of the script runner: this machine, or the one SKILLKIT_RUNNER names."""
 
-import asyncio
 import os
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
-from threading import Lock, Thread
+from collections.abc import Mapping
+from threading import Lock
 from typing import cast
 
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.extensions import Extensions
-from skillkit.scripts.models import ScriptRequest, ScriptResult, ScriptRunner
+from skillkit.scripts.models import ScriptRunner
 
 SETTING = "SKILLKIT_RUNNER"
 RUNNERS = Extensions(
@@ -23,35 +21,6 @@ RUNNERS = Extensions(
 """By the scheme of an address: `https://HOST:PORT` is a fleet's gateway."""
 _made: dict[str, ScriptRunner] = {}
 _lock = Lock()
-
-
-class ThreadedRunner:
-    """`run` and `arun` of a ScriptRunner that runs requests in threads of its own."""
-
-    def run(self, request: ScriptRequest) -> ScriptResult:
-        """Run one request to its end. Interrupting the caller kills the script."""
-        cancel, future = self._submit(request)
-        try:
-            return future.result()
-        except BaseException:
-            cancel()
-            raise
-
-    async def arun(self, request: ScriptRequest) -> ScriptResult:
-        """`run` without blocking; cancelling the awaiting task kills the script before it returns."""
-        cancel, future = self._submit(request)
-        waiting = asyncio.wrap_future(future)
-        try:
-            return await asyncio.shield(waiting)
-        except asyncio.CancelledError:
-            if not future.cancel():
-                Thread(target=cancel).start()  # it may block, and the threads of the event loop may be busy
-                await asyncio.wait([waiting])
-            raise
-
-    def _submit(self, request: ScriptRequest) -> tuple[Callable[[], None], "Future[ScriptResult]"]:
-        """Start a run; return what cancels it, and its result."""
-        raise NotImplementedError
 
 
 def can_show_folders(runner: ScriptRunner | None = None) -> bool:
