@@ -303,14 +303,9 @@ class Registry:
 
     def versions(self, caller: Caller, skill: SkillRow, purpose: Purpose = Purpose.SEE) -> list[VersionRow]:
         """Return the versions that the caller may see, the highest first."""
-        rows = self.database.rows("SELECT * FROM version WHERE skill = ?", skill.id)
-        return self._visible(caller, skill, rows, purpose)
-
-    def _visible(
-        self, caller: Caller, skill: SkillRow, rows: list[Row], purpose: Purpose
-    ) -> list[VersionRow]:
         found = []
-        for version in map(VersionRow.of, rows):
+        for row in self.database.rows("SELECT * FROM version WHERE skill = ?", skill.id):
+            version = VersionRow.of(row)
             try:
                 self._check(caller, skill, version, purpose)
             except (MissingError, BlockedError):
@@ -326,12 +321,9 @@ class Registry:
 
     def match_fingerprint(self, caller: Caller, skill: SkillRow, fingerprint: str) -> VersionRow | None:
         """Return the highest published or held version with this fingerprint."""
-        rows = self.database.rows(
-            "SELECT * FROM version WHERE skill = ? AND fingerprint = ? AND state IN ('published', 'held')",
-            skill.id,
-            fingerprint,
-        )
-        return next(iter(self._visible(caller, skill, rows, Purpose.SEE)), None)
+        states = (State.PUBLISHED, State.HELD)
+        found = (each for each in self.versions(caller, skill) if each.state in states)
+        return next((each for each in found if each.fingerprint == fingerprint), None)
 
     def add_downloads(self, counted: Mapping[int, int]) -> None:
         with self.database.writing() as database:
