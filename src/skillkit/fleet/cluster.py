@@ -98,10 +98,11 @@ def check_head(address: str) -> str:
 
 
 def send_ray_to(log: Path) -> None:
-    """Redirect Ray's own log lines to a file; errors of this program still reach the terminal."""
+    """Redirect Ray's own lines to a file, those that it prints too; only `sys.stderr` is the terminal."""
     sys.stderr.flush()
     sys.stderr = os.fdopen(os.dup(2), "w", buffering=1)
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
     os.close(descriptor)
 

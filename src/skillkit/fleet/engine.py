@@ -207,7 +207,14 @@ class _Driver:
         return await in_daemon_thread(workers_and_addresses, self._ray)
 
     async def call(self, worker: str, method: str, *arguments: Any) -> Any:
-        return await getattr(await self._actor(worker), method).remote(*arguments)
+        actor = await self._actor(worker)
+        if method == "run":  # Ray does not say whether a call reached a worker that died
+            try:
+                await actor.presence.remote()
+            except self._ray.exceptions.RayActorError as error:
+                self._actors.pop(worker, None)
+                raise NoWorkerError(type(error).__name__) from error
+        return await getattr(actor, method).remote(*arguments)
 
     async def _actor(self, name: str) -> Any:
         if name not in self._actors:

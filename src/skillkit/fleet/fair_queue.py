@@ -1,6 +1,6 @@
 """Weighted fair queueing over tenants, with limits and rates: selects the next run and its worker."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -10,6 +10,11 @@ from skillkit.fleet.policy import Policy, Share
 
 class QueueFullError(SkillsUseError, code="queue-full"):
     """A tenant has reached its limit of waiting runs."""
+
+
+class _Waiting(NamedTuple):
+    priority: int
+    avoid: Set[str]
 
 
 class Grant(NamedTuple):
@@ -24,8 +29,8 @@ class _Tenant:
     share: Share
     virtual: float = 0.0
     """Virtual time: the tenant with the lowest is next."""
-    queue: dict[str, int] = field(default_factory=dict)
-    """Waiting runs and their priorities, in order of submission."""
+    queue: dict[str, _Waiting] = field(default_factory=dict)
+    """Waiting runs, in order of submission."""
     running: int = 0
     started: int = 0
     refused: int = 0
@@ -87,8 +92,13 @@ class FairQueue:
 
     # Runs
 
-    def submit(self, run: str, tenant: str, now: float, priority: int = 0) -> None:
-        """Enqueue a run; QueueFullError if its tenant has too many waiting. Higher priorities go first."""
+    def submit(
+        self, run: str, tenant: str, now: float, priority: int = 0, avoid: Set[str] = frozenset()
+    ) -> None:
+        """Enqueue a run; QueueFullError if its tenant has too many waiting.
+
+        Higher priorities go first; a run never starts on the workers that it avoids.
+        """
         state = self._tenant(tenant, now)
         if run in state.queue or run in self._running:
             return
@@ -99,7 +109,7 @@ class FairQueue:
             )
         if not state.queue:  # an idle tenant accumulates no credit
             state.virtual = max(state.virtual, self._virtual)
-        state.queue[run] = priority
+        state.queue[run] = _Waiting(priority, avoid)
 
     def adopt(self, run: str, tenant: str, worker: str, now: float) -> None:
         """Add a run that started before this queue was created."""
@@ -123,10 +133,11 @@ class FairQueue:
 
     def grants(self, now: float) -> Iterator[Grant]:
         """Yield the runs that may start now, in fair order, while there are slots."""
-        while (worker := self._emptiest()) is not None and (name := self._fairest(now)) is not None:
+        while (free := self._free()) and (found := self._fairest(now, set(free))) is not None:
+            name, run = found
             tenant = self._tenants[name]
-            run = max(tenant.queue, key=lambda each: tenant.queue[each])  # the first of the highest priority
-            del tenant.queue[run]
+            avoid = tenant.queue.pop(run).avoid
+            worker = next(each for each in free if each not in avoid)
             self._virtual = max(self._virtual, tenant.virtual)
             tenant.virtual += 1 / tenant.share.weight
             tenant.started += 1
@@ -171,13 +182,20 @@ class FairQueue:
         if worker in self._workers:
             self._workers[worker].used += 1
 
-    def _fairest(self, now: float) -> str | None:
-        """Return the tenant whose run is next; record when the first rate-limited tenant may continue."""
+    def _fairest(self, now: float, free: Set[str]) -> tuple[str, str] | None:
+        """Return the tenant and run that is next; record when the first rate-limited tenant may continue."""
         ready = {name: each.ready_at(now) for name, each in self._tenants.items() if each.wants_slot}
         self._wakes_at = min((at for at in ready.values() if at > now), default=None)
         able = [name for name, at in ready.items() if at <= now]
-        return min(able, key=lambda name: self._tenants[name].virtual, default=None)
+        for name in sorted(able, key=lambda name: self._tenants[name].virtual):
+            queue = self._tenants[name].queue
+            placeable = (run for run, each in queue.items() if not free <= each.avoid)
+            run = max(placeable, key=lambda run: queue[run].priority, default=None)
+            if run is not None:
+                return name, run
+        return None
 
-    def _emptiest(self) -> str | None:
+    def _free(self) -> list[str]:
+        """Return the workers with free slots, the emptiest first."""
         able = [name for name, each in self._workers.items() if each.open and each.used < each.slots]
-        return min(able, key=lambda name: self._workers[name].used / self._workers[name].slots, default=None)
+        return sorted(able, key=lambda name: self._workers[name].used / self._workers[name].slots)

@@ -64,6 +64,8 @@ class Run:
     """`waiting`, `running`, `tree` while its tree is missing, or the outcome: `result`, `lost`, `broken`,
     `cancelled`."""
     worker: str = ""
+    tried: dict[str, str] = field(default_factory=dict)
+    """Machines that could not start it, and why."""
     sent: str = ""
     """The id of the document sent to its worker."""
     answer: bytes = b""
@@ -243,7 +245,6 @@ class Gateway:
 
     async def _drive(self, run: Run) -> None:
         """Send a run to one machine after another until it starts."""
-        unfit = 0
         while True:
             assert run.slot is not None
             try:
@@ -266,14 +267,16 @@ class Gateway:
             self._queue.release(run.name)
             self.machines.answered(worker, kind, run.name)
             if kind == "unfit":
-                unfit += 1
-                self.machines.strike(worker, str(value))
+                run.tried[worker] = str(value)
                 value = f"The script was not started: {value} (on {self.machines.host(worker)})"
             if run.cancelled and kind != "result":
                 kind = "cancelled"
-            if kind in ("result", "lost", "broken", "cancelled") or unfit >= _TRIES:
-                self._end(run, "broken" if kind == "unfit" else kind, value)
+            if kind == "unfit" and self._is_exhausted(run):
+                kind = "broken"
+            if kind in ("result", "lost", "broken", "cancelled"):
+                self._end(run, kind, value)
                 return
+            run.message = str(value)
             try:
                 self._enqueue(run)
             except QueueFullError as error:
@@ -283,7 +286,11 @@ class Gateway:
 
     def _enqueue(self, run: Run) -> None:
         run.state, run.worker, run.slot = "waiting", "", asyncio.get_running_loop().create_future()
-        self._queue.submit(run.name, run.tenant, time.monotonic(), run.priority)
+        self._queue.submit(run.name, run.tenant, time.monotonic(), run.priority, run.tried.keys())
+
+    def _is_exhausted(self, run: Run) -> bool:
+        """Return whether no further machine is to be tried for a run that did not start."""
+        return len(run.tried) >= _TRIES or self.machines.usable() <= run.tried.keys()
 
     async def _send(self, run: Run, worker: str) -> Reply:
         """Return a worker's reply; `lost` if there is none, `elsewhere` if the script never started."""
@@ -384,6 +391,8 @@ class Gateway:
             value = f"Its program was silent for {PROGRAM_SILENCE:g} s, so the script was killed"
         if state == "result":
             run.answer = value
+            for machine, why in run.tried.items():  # that was not for reasons of the run
+                self.machines.strike(machine, why)
         else:
             run.message = str(value)
         run.ended = time.monotonic()
@@ -429,22 +438,27 @@ class Gateway:
                     if not run.keep and not run.cancelled and now - run.heard > PROGRAM_SILENCE:
                         run.abandoned = True
                         await self.cancel(run)
+                    elif run.tried and run.state == "waiting" and self._is_exhausted(run):
+                        self._refuse(run, run.message)
                 elif now - run.ended > max(run.keep, _ANSWERED):
                     del self._runs[run.name]
             if self._queue.has_open_worker() and not self._engine.problem:
                 self._served = now
             elif now - self._served > STRANDED:
-                self._refuse_waiting(f"The fleet has had no ready machine for {STRANDED:g} s")
+                stranded = (
+                    f"The fleet has had no ready machine for {STRANDED:g} s, so the script was not started; "
+                    "see: agent fleet status"
+                )
+                for name in self._queue.waiting():
+                    self._refuse(self._runs[name], stranded)
             self._read_policy()
             self._grant()
 
-    def _refuse_waiting(self, why: str) -> None:
-        for name in self._queue.waiting():
-            run = self._runs[name]
-            self._queue.withdraw(name)
-            if run.task is not None:
-                run.task.cancel()
-            self._end(run, "broken", f"{why}, so the script was not started; see: agent fleet status")
+    def _refuse(self, run: Run, why: str) -> None:
+        self._queue.withdraw(run.name)
+        if run.task is not None:
+            run.task.cancel()
+        self._end(run, "broken", why)
 
     def _read_policy(self) -> None:
         seen = file_stamp(policy_path())

@@ -12,9 +12,6 @@ from skillkit.fleet.cluster import HEARTBEAT, PROTOCOL, SILENCE, FleetError
 from skillkit.fleet.engine import Engine, EngineLostError, WorkerGoneError
 from skillkit.fleet.fair_queue import FairQueue
 
-_STRIKES = 3
-_PENALTY = 30.0
-"""Seconds for which a machine gets no runs after several consecutive runs did not start there."""
 _MISSED = 3600.0
 """Seconds for which a machine that left without being drained is shown as missing."""
 _REMEDIES = {
@@ -36,8 +33,8 @@ class Machine:
     """`ready`, `draining`, `silent`, `unfit`, `other version`, `missing`; empty at first."""
     reason: str = ""
     draining: bool = False
-    strikes: int = 0
-    barred_until: float = 0.0
+    struck: str = ""
+    """Why a run did not start here that started elsewhere; empty once a probe has succeeded."""
     ending: list[str] = field(default_factory=list)
     """Abandoned runs, to be killed on the machine."""
     taken: list[str] = field(default_factory=list)
@@ -69,9 +66,6 @@ class Machines:
         self._known: dict[str, Machine] = {}
         self._missing: dict[tuple[Any, Any], Machine] = {}
 
-    def get(self, worker: str) -> Machine | None:
-        return self._known.get(worker)
-
     def host(self, worker: str) -> str:
         """Return the host name of a worker for messages."""
         every = (*self._known.values(), *self._missing.values())
@@ -79,6 +73,10 @@ class Machines:
 
     def ready(self) -> list[Machine]:
         return [machine for machine in self._known.values() if machine.state == "ready"]
+
+    def usable(self) -> set[str]:
+        """Return the workers that take runs, or may soon do."""
+        return {name for name, machine in self._known.items() if machine.state in ("", "ready", "silent")}
 
     def rows(self) -> list[dict[str, Any]]:
         """Return every machine, including missing ones, for the status."""
@@ -144,6 +142,8 @@ class Machines:
                 await asyncio.sleep(HEARTBEAT / 4)
                 continue
             machine.heard = time.monotonic()
+            if news[0] == "unfit" and not machine.facts.get("unfit"):
+                machine.struck = ""
             self._missing.pop(machine.place, None)
             self.judge(machine)
             self._changed()
@@ -151,7 +151,8 @@ class Machines:
         self._queue.remove_worker(machine.name)
         del self._known[machine.name]
         if machine.facts and not (machine.draining or machine.facts.get("finishing")):
-            machine.state, machine.reason = "missing", "its worker ended"
+            if machine.state != "other version":
+                machine.state, machine.reason = "missing", "its worker ended"
             self._missing[machine.place] = machine
         self._lose(machine.name)
 
@@ -162,8 +163,8 @@ class Machines:
             machine.state, machine.reason = "other version", f"skillkit {facts.get('version')}"
         elif machine.draining or facts.get("finishing"):
             machine.state, machine.reason = "draining", ""
-        elif facts.get("unfit") or time.monotonic() < machine.barred_until:
-            machine.state, machine.reason = "unfit", facts.get("unfit") or machine.reason
+        elif reason := machine.struck or facts.get("unfit"):
+            machine.state, machine.reason = "unfit", reason
         else:
             machine.state, machine.reason = "ready", ""
         if machine.state == "ready":
@@ -172,21 +173,16 @@ class Machines:
             self._queue.close_worker(machine.name)
 
     def strike(self, worker: str, why: str) -> None:
-        """Send no runs to a machine until its next heartbeat; after several strikes, for longer."""
-        if (machine := self._known.get(worker)) is None:
-            return
-        machine.strikes += 1
-        if machine.strikes >= _STRIKES:
-            machine.barred_until, machine.strikes = time.monotonic() + _PENALTY, 0
-        machine.state, machine.reason = "unfit", why
-        self._queue.close_worker(worker)
+        """Send no runs to a machine until a probe succeeds there."""
+        if (machine := self._known.get(worker)) is not None:
+            machine.struck = why
+            self.judge(machine)
 
     def answered(self, worker: str, kind: str, run: str) -> None:
         """Record the outcome of a run on a machine."""
         if (machine := self._known.get(worker)) is None:
             return
         if kind == "result":
-            machine.strikes = 0
             machine.taken.append(run)
         elif kind == "finishing":
             machine.draining = True

@@ -1,6 +1,7 @@
 """The actor that runs scripts on one machine: takes sealed requests and returns sealed results."""
 
 import asyncio
+import errno
 import logging
 import os
 import socket
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from skillkit._version import __version__
+from skillkit.core.digest_memo import DigestMemo
 from skillkit.core.disk import agent_home, make_folder, remove_tree
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.hosts import ANY_HOST
@@ -58,13 +60,15 @@ class Worker:
         self._home = Path(options.home or agent_home() / "fleet")
         make_folder(self._home)
         self._options = options
-        self._runner = LocalRunner(self._home, concurrency=options.slots, sandbox=options.sandbox)
+        threads = options.slots + 1  # the gateway counts slots; the other thread is for a probe
+        self._runner = LocalRunner(self._home, concurrency=threads, sandbox=options.sandbox)
         self._sandbox = self._runner.sandbox.choose().name  # raises if there is none: no sandbox, no worker
         self._keys = FleetKeys.read(Path(options.keys) if options.keys else None)
         self._guard = RequestGuard(self._keys, options.name)
         self._admitted: dict[str, asyncio.Event] = {}
         self._running: dict[str, asyncio.Task[ScriptResult]] = {}
         self._kept: dict[str, tuple[float, bytes]] = {}
+        self._probing: asyncio.Task[str] | None = None
         self._finishing = asyncio.Event()
         self._leaves_at = 0.0
         self._heard: float | None = None
@@ -87,7 +91,7 @@ class Worker:
         if cluster is not None:
             OFF_LIMITS.clear()
             OFF_LIMITS.update(cluster)
-        if state:
+        if state and state != "other version":
             self._heard = time.monotonic()
         for run in end:
             await self.cancel(run)
@@ -97,12 +101,15 @@ class Worker:
             self._leaves_at = min(self._leaves_at, time.monotonic() + 2 * HEARTBEAT)
         if "address" not in self._facts:
             self._facts["address"] = import_ray().util.get_node_ip_address()
+        unfit = await asyncio.to_thread(self._problem)
+        if state == "unfit" and not unfit:
+            unfit = self._probed()
         return {
             **self._facts,
             "trees": self._runner.trees.count(),
             "finishing": self._finishing.is_set(),
             "free": _free(self._home),
-            "unfit": await asyncio.to_thread(self._problem),
+            "unfit": unfit,
         }
 
     async def presence(self) -> tuple[float | None, bool, bool]:
@@ -139,6 +146,8 @@ class Worker:
             return "tree", request.digest  # evicted from the cache just before its use
         if self._never_started(result):
             return "unfit", result.message
+        if result.outcome in (Outcome.DEPENDENCY, Outcome.LOST):
+            result = replace(result, message=f"{result.message} (on {self._facts['host']})")
         reply = self._keys.seal(replace(label, kind="result"), result_to_json(result))
         self._keep(label, reply)
         return "result", reply
@@ -218,21 +227,48 @@ class Worker:
 
     def _never_started(self, result: ScriptResult) -> bool:
         """Return whether this machine, rather than the skill, kept the script from starting."""
-        return result.outcome is Outcome.BROKEN or (
-            result.outcome is Outcome.DEPENDENCY and _free(self._home) < self._options.min_free
+        full = _free(self._home) < self._options.min_free or os.strerror(errno.ENOSPC) in result.message
+        return (
+            result.outcome is Outcome.BROKEN
+            or (result.outcome is Outcome.REFUSED and result.backend == "none")
+            or (result.outcome is Outcome.DEPENDENCY and full)
         )
 
     def _problem(self) -> str:
         """Return why this machine cannot take runs, "" when it can."""
         if (free := _free(self._home)) < self._options.min_free:
             return f"{free >> 20} MiB free in {self._home}, {self._options.min_free >> 20} MiB needed"
+        stores = (self._runner.trees.folder, self._runner.environments.folder)
+        for folder in (self._home, Path(tempfile.gettempdir()), *stores):
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                with tempfile.TemporaryFile(dir=folder) as file:
+                    file.write(bytes(_PROBE))
+            except OSError as error:
+                return f"{folder}: {error.strerror}"
         try:
-            with tempfile.TemporaryFile(dir=self._home) as file:
-                file.write(bytes(_PROBE))
             self._runner.sandbox.choose()
-        except (SkillsUseError, OSError) as error:
+        except SkillsUseError as error:
             return str(error)
         return ""
+
+    def _probed(self) -> str:
+        """Return why a trivial script does not run here, "" once it has; heartbeats do not wait for it."""
+        probe = self._probing or asyncio.create_task(asyncio.to_thread(self._probe))
+        self._probing = None if probe.done() else probe
+        return probe.result() if probe.done() else "a probe is running"
+
+    def _probe(self) -> str:
+        try:
+            with tempfile.TemporaryDirectory(prefix="skillkit-probe-", dir=self._home) as folder:
+                script = Path(folder, "probe.py")
+                script.touch()
+                digest = DigestMemo().with_links(script.parent).digest
+                request = ScriptRequest("probe", script.parent, digest, script.name)
+                result = self._runner.run(request)
+        except (SkillsUseError, OSError) as error:
+            return str(error)
+        return "" if result.exit_code == 0 else result.message or "a probe failed"
 
     def _keep(self, label: Label, reply: bytes) -> None:
         now = time.monotonic()
@@ -245,7 +281,7 @@ class Worker:
         return self._runner.trees.has(digest)
 
     def _add_tree(self, digest: str, packed: bytes) -> None:
-        scratch = Path(tempfile.mkdtemp(prefix="skillkit-tree-"))
+        scratch = Path(tempfile.mkdtemp(prefix="skillkit-tree-", dir=self._home))
         try:
             unpack_tree(packed, scratch / "tree")
             with self._runner.trees.pinned(scratch / "tree", digest):

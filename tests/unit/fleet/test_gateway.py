@@ -26,7 +26,7 @@ from skillkit.fleet.operations import drain_machine, fleet_status
 from skillkit.fleet.packing import pack_request, pack_tree
 from skillkit.fleet.remote import RemoteRunner
 from skillkit.fleet.sealing import Label
-from skillkit.scripts import Outcome, ScriptRequest
+from skillkit.scripts import Outcome, ScriptRequest, ScriptResult
 from skillkit.scripts.network.addresses import OFF_LIMITS
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
@@ -350,6 +350,10 @@ class FailsFast:
     async def run(self, sealed):
         return "unfit", "No space left on device"
 
+    async def beat(self, state, *news):
+        facts = await self._worker.beat("ready", *news)
+        return {**facts, "unfit": "No space left on device" if state == "unfit" else ""}
+
 
 def test_a_machine_on_which_nothing_starts_swallows_no_runs(fleet):
     bad = fleet.add_worker("bad")
@@ -376,6 +380,96 @@ def test_another_tree_than_the_approved_one_is_not_run_and_no_machine_is_blamed(
     (machine,) = fleet_status(fleet.url, fleet.keys_path)["machines"]
     assert machine["state"] == "ready"
     assert runner_of(fleet).run(request).outcome is Outcome.EXITED
+
+
+def test_a_run_is_tried_once_a_machine_and_waits_for_a_busy_one(fleet):
+    wait_until(lambda: ready(fleet))
+    busy = [request_for(fleet, "import time; time.sleep(4)") for _ in range(4)]
+    with ThreadPoolExecutor(5) as pool:
+        futures = [pool.submit(runner_of(fleet).run, request) for request in busy]
+        wait_until(lambda: all(starts(fleet, request) for request in busy))
+        bad = fleet.add_worker("bad")
+        fleet.engine.machines[bad] = FailsFast(fleet.engine.machines[bad])
+        wait_until(lambda: len(ready(fleet)) == 2)
+        assert runner_of(fleet).run(request_for(fleet)).outcome is Outcome.EXITED
+        assert {future.result(60).outcome for future in futures} == {Outcome.EXITED}
+    assert fleet.engine.calls.count((bad, "run")) == 1
+
+
+def test_runs_that_start_nowhere_close_no_machine_for_others(fleet):
+    fleet.add_worker("second")
+    wait_until(lambda: len(ready(fleet)) == 2)
+    runner = runner_of(fleet, "mallory")
+    for _ in range(3):
+        result = runner.run(request_for(fleet, arguments=("x" * 3_000_000,)))
+        assert result.outcome is Outcome.BROKEN, result
+        assert len(ready(fleet)) == 2
+
+
+def test_an_unfit_machine_returns_once_a_script_runs_there(fleet, monkeypatch):
+    (first,) = fleet.engine.machines
+    wait_until(lambda: ready(fleet))
+    fleet.add_worker("second")
+    wait_until(lambda: len(ready(fleet)) == 2)
+    worker = fleet.engine.machines[first]
+    run, probes, well = worker._runner.run, [], threading.Event()
+
+    def fails(request):
+        probes.append(request)
+        return run(request) if well.is_set() else ScriptResult(Outcome.BROKEN, "bwrap", message="no pids")
+
+    async def broken(request):
+        return fails(request)
+
+    monkeypatch.setattr(worker._runner, "run", fails)
+    monkeypatch.setattr(worker._runner, "arun", broken)
+    runner, request = runner_of(fleet), request_for(fleet)
+    machines = lambda: {each["name"]: each for each in fleet_status(fleet.url, fleet.keys_path)["machines"]}  # noqa: E731
+    assert runner.run(request).outcome is Outcome.EXITED
+    wait_until(lambda: sum(each.skill == "probe" for each in probes) > 1)
+    assert (machines()[first]["state"], machines()[first]["reason"]) == ("unfit", "no pids")
+    well.set()
+    wait_until(lambda: machines()[first]["state"] == "ready")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        ScriptResult(Outcome.REFUSED, "none", message="No sandbox works here"),
+        ScriptResult(Outcome.DEPENDENCY, "bwrap", message="uv: No space left on device (os error 28)"),
+    ],
+    ids=["sandbox", "environment"],
+)
+def test_what_is_wrong_with_a_machine_is_tried_elsewhere(fleet, monkeypatch, result):
+    (first,) = fleet.engine.machines
+    wait_until(lambda: ready(fleet))
+    fleet.add_worker("second")
+    wait_until(lambda: len(ready(fleet)) == 2)
+
+    async def broken(_):
+        return result
+
+    monkeypatch.setattr(fleet.engine.machines[first]._runner, "arun", broken)
+    assert runner_of(fleet).run(request_for(fleet)).outcome is Outcome.EXITED
+    assert (first, "run") in fleet.engine.calls
+
+
+def test_a_folder_that_cannot_be_written_makes_a_machine_unfit(fleet, monkeypatch):
+    wait_until(lambda: ready(fleet))
+    monkeypatch.setattr("tempfile.tempdir", str(fleet.folder / "keys" / "tmp"))
+    wait_until(lambda: not ready(fleet))
+    (machine,) = fleet_status(fleet.url, fleet.keys_path)["machines"]
+    assert "keys/tmp" in machine["reason"]
+
+
+def test_a_dependency_that_is_missing_names_the_machine(fleet):
+    base = request_for(fleet).base_dir
+    script = base / "scripts" / "run.py"
+    script.write_text('# /// script\n# requires-python = ">=9"\n# ///\n')
+    request = ScriptRequest(base.name, base, DigestMemo().with_links(base).digest, "scripts/run.py")
+    result = runner_of(fleet).run(request)
+    assert result.outcome is Outcome.DEPENDENCY
+    assert result.message.endswith(f"(on {os.uname().nodename})")
 
 
 def test_where_nothing_starts_anywhere_the_answer_names_the_machine(fleet):

@@ -59,6 +59,16 @@ def test_a_killed_worker_is_told_and_its_script_is_not_started_again(fleet, mach
     assert fleet.runner().run(fleet.request()).outcome is Outcome.EXITED
 
 
+def test_runs_for_a_worker_that_just_died_are_started_elsewhere(fleet, machines):
+    requests, runner = [fleet.request() for _ in range(8)], fleet.runner()
+    runner.run(fleet.request())
+    os.kill(pid_of(fleet, machines["127.0.0.2"]), signal.SIGKILL)
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(runner.run, requests))
+    assert {result.outcome for result in results} == {Outcome.EXITED}, results
+    assert [fleet.starts(request) for request in requests] == [1] * 8
+
+
 def test_what_is_safe_to_retry_is_tried_again_elsewhere(fleet, machines):
     flag = fleet.marks / f"retried-{uuid.uuid4().hex}"
     source = f"""
