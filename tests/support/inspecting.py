@@ -1,6 +1,5 @@
-"""`agent inspect` as a person starts it, and a real browser to look at it."""
+"""`agent inspect` as a person starts it."""
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,12 +9,6 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from program import clean_environment
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 
 
 class Inspecting(NamedTuple):

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from inspecting import CHROMIUM, FLAGS, Inspecting, inspecting
+from browsing import CHROMIUM, FLAGS
+from inspecting import Inspecting, inspecting
 from playwright.sync_api import expect, sync_playwright
 
 from skillkit.journal import Event, Kind, SqliteJournal

@@ -4,22 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from inspecting import CHROMIUM, FLAGS, Inspecting, inspecting
-from playwright.sync_api import Browser, Page, sync_playwright
+from browsing import browser
+from inspecting import Inspecting, inspecting
+from playwright.sync_api import Browser, Page
 
 from skillkit.evaluation.archive import ReportArchive
 from skillkit.evaluation.report import CaseOutcome, Report, Result, SkillUnderTest, Tier
 from skillkit.journal import Event, Kind, SqliteJournal
 
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine (dev.py system installs it)")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
+__all__ = ["browser"]
 
 
 def matched(conversation: str, turn: int) -> Event:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from browsing import check_pages, page_for_checks
 from inspecting import Inspecting
 from playwright.sync_api import Browser, Page, expect
 
@@ -34,24 +34,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 def test_every_page_is_accessible_fits_its_screen_and_says_nothing_in_the_console(
     browser: Browser, running: Inspecting, width: int, scheme: str
 ) -> None:
-    context = browser.new_context(
-        viewport={"width": width, "height": 800},
-        color_scheme=scheme,
-        bypass_csp=True,  # for the checker
-    )
-    page = context.new_page()
-    said: list[str] = []
+    page, said = page_for_checks(browser, width, scheme)
     page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(running.address)
-    for address in PAGES:
-        page.goto(running.root + address)
-        expect(page.locator("h1")).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, address
-        found = Axe().run(page)
-        assert found.violations_count == 0, f"{address}: {found.generate_report()}"
+    check_pages(page, [running.root + address for address in PAGES], width)
     assert said == []
-    context.close()
+    page.context.close()
 
 
 def test_paper_is_light_and_a_phone_has_no_heads_to_stop_at(browser: Browser, running: Inspecting) -> None:

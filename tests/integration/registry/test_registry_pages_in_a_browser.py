@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from inspecting import CHROMIUM, FLAGS
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from browsing import browser, check_pages, page_for_checks
+from playwright.sync_api import Browser, Page, expect
 from registering import packed, skill_files
 from registry_server import Serving, serving
 
@@ -31,17 +30,8 @@ PRIVATE = (
     "/device",
     "/login",
 )
+__all__ = ["browser"]
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine (dev.py system installs it)")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
@@ -77,25 +67,12 @@ def sign_in(page: Page, server: Serving) -> None:
 def test_every_page_is_accessible_fits_its_screen_and_says_nothing_in_the_console(
     browser: Browser, server: Serving, width: int, scheme: str
 ) -> None:
-    context = browser.new_context(
-        viewport={"width": width, "height": 800},
-        color_scheme=scheme,
-        bypass_csp=True,  # for the checker
-    )
-    page = context.new_page()
-    said: list[str] = []
-    page.on("pageerror", lambda error: said.append(str(error)))
-    for addresses in (PUBLIC, PRIVATE):
-        if addresses is PRIVATE:
-            sign_in(page, server)
-        for address in addresses:
-            page.goto(server.base + address)
-            expect(page.locator("h1")).to_be_visible()
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, address
-            found = Axe().run(page)
-            assert found.violations_count == 0, f"{address}: {found.generate_report()}"
+    page, said = page_for_checks(browser, width, scheme)
+    check_pages(page, [server.base + address for address in PUBLIC], width)
+    sign_in(page, server)
+    check_pages(page, [server.base + address for address in PRIVATE], width)
     assert said == []
-    context.close()
+    page.context.close()
 
 
 def test_a_line_is_copied_and_a_held_version_is_approved_and_found(browser: Browser, server: Serving) -> None:
