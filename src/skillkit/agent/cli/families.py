@@ -33,6 +33,23 @@ class Result:
         raise typer.Exit(self.code)
 
 
+def add_options(
+    function: Callable[..., Any], command: Callable[..., Any], *, replaced: str = ""
+) -> Callable[..., Any]:
+    """Return `command`, which calls `function`, with the options of both for Typer.
+
+    `command` passes the argument `replaced` itself.
+    """
+    signature = inspect.signature(function)
+    own = [each for each in inspect.signature(command).parameters.values() if each.kind is each.KEYWORD_ONLY]
+    hidden = {replaced, *(each.name for each in own)}
+    options = [*(each for each in signature.parameters.values() if each.name not in hidden), *own]
+    wraps(function)(command)
+    command.__signature__ = signature.replace(parameters=options)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in options}
+    return command
+
+
 def _with_json(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command that returns a Result the option `--json`, and print what it returns."""
     signature = inspect.signature(function)
@@ -40,16 +57,10 @@ def _with_json(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
     knows = "json" in signature.parameters
 
-    @wraps(function)
-    def command(*, json: bool, **given: Any) -> None:
+    def command(*, json: Json = False, **given: Any) -> None:
         function(**given, **({"json": json} if knows else {})).end(json=json)
 
-    if not knows:
-        option = inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Json)
-        signature = signature.replace(parameters=[*signature.parameters.values(), option])
-    command.__signature__ = signature  # type: ignore[attr-defined]  # which Typer reads
-    command.__annotations__ = {**function.__annotations__, "json": Json}
-    return command
+    return add_options(function, command)
 
 
 def _is_plain(parameter: TyperArgument | TyperOption, value: Any) -> bool:

@@ -3,18 +3,18 @@
 import contextlib
 import getpass
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
 
 from skillkit.agent.cli import outcome, output
-from skillkit.agent.cli.families import group
-from skillkit.agent.cli.options import Json, examples
+from skillkit.agent.cli.families import Family, Result, add_options, group
+from skillkit.agent.cli.options import examples
 from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.extras import pip_install
@@ -28,7 +28,7 @@ from skillkit.registry.moving import import_export, import_source, is_export, re
 from skillkit.registry.moving import verify as check_digests
 from skillkit.registry.publishing import HOLDS, Publisher
 from skillkit.registry.sqlite import POSTGRESQL, open_database
-from skillkit.registry.store import Registry, SkillRow
+from skillkit.registry.store import Registry
 
 app = group("registry", "Run a private skill registry for existing clients.")
 owner_app = group("owner", "Manage owners: the names that skills are published under.")
@@ -73,6 +73,20 @@ def _opened(database: str, blobs: str, visibility: Visibility | None = None) -> 
         yield Registry(opened, kept, visibility)
     finally:
         opened.close()
+
+
+def _command(group: Family, name: str, *lines: str) -> Callable[[Callable[..., Any]], object]:
+    """Add a command that gets the registry its options name; `lines` are its examples."""
+
+    def decorate(function: Callable[..., Any]) -> object:
+        def command(*, database: DatabaseFile = "", blobs: BlobsFolder = "", **given: Any) -> Any:
+            with _opened(database, blobs) as registry:
+                return function(registry=registry, **given)
+
+        options = add_options(function, command, replaced="registry")
+        return group.command(name, epilog=examples(*lines))(options)
+
+    return decorate
 
 
 def _operator() -> Caller:
@@ -178,183 +192,148 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-@owner_app.command(
-    "add", epilog=examples("agent registry owner add acme", "agent registry owner add lab --private")
-)
+@_command(owner_app, "add", "agent registry owner add acme", "agent registry owner add lab --private")
 def add_owner(
+    registry: Registry,
     name: Annotated[str, typer.Argument(help="Cannot be renamed or reused later.")],
     private: Annotated[bool, typer.Option("--private", help="Every read needs a token.")] = False,
-    database: DatabaseFile = "",
-    blobs: BlobsFolder = "",
 ) -> None:
     """Create an owner."""
-    with _opened(database, blobs) as registry:
-        registry.add_owner(name, _operator(), private=private)
+    registry.add_owner(name, _operator(), private=private)
     output.say(f"{name} can publish once it has a token:", whole=True)
     output.remark(f"agent registry token add USER --owner {name} --scope publish")
 
 
-@owner_app.command("list", epilog=examples("agent registry owner list --json"))
-def list_owners(database: DatabaseFile = "", blobs: BlobsFolder = "", json: Json = False) -> None:
+@_command(owner_app, "list", "agent registry owner list --json")
+def list_owners(registry: Registry) -> Result:
     """List owners."""
-    with _opened(database, blobs) as registry:
-        found = [{"name": row["name"], "private": bool(row["private"])} for row in registry.owners()]
-    if json:
-        output.print_json({"owners": found})
-        return
-    for each in found:
-        output.say(f"{each['name']}{'  private' if each['private'] else ''}")
+    found = [{"name": row["name"], "private": bool(row["private"])} for row in registry.owners()]
+
+    def show() -> None:
+        for each in found:
+            output.say(f"{each['name']}{'  private' if each['private'] else ''}")
+
+    return Result({"owners": found}, show)
 
 
-@token_app.command(
+@_command(
+    token_app,
     "add",
-    epilog=examples(
-        "agent registry token add ada --owner acme --scope publish --scope read --days 90",
-        "agent registry token add reviewers --scope review",
-        "agent registry token add npx --scope path        (an address for clients that send no token)",
-    ),
+    "agent registry token add ada --owner acme --scope publish --scope read --days 90",
+    "agent registry token add reviewers --scope review",
+    "agent registry token add npx --scope path        (an address for clients that send no token)",
 )
 def add_token(
+    registry: Registry,
     user: Annotated[str, typer.Argument(help="The user, as events name them.")],
     scope: Annotated[list[str], typer.Option(help="read, publish, review or path; may be repeated.")],
     owner: Annotated[str, typer.Option(help="Only for this owner; created if missing.")] = "",
     *,
     days: Annotated[float | None, typer.Option(min=0, help="Days until it expires.")] = None,
-    database: DatabaseFile = "",
-    blobs: BlobsFolder = "",
 ) -> None:
     """Create a token; it is shown once."""
-    with _opened(database, blobs) as registry:
-        secret = Accounts(registry).add_token(_operator(), user, scope, owner, days=days)
+    secret = Accounts(registry).add_token(_operator(), user, scope, owner, days=days)
     output.say(f"/s/{secret}" if PATH in scope else secret, whole=True)
     if PATH in scope:
         output.remark("Put this after the server's address: npx skills add https://HOST/s/…/OWNER/SKILL")
 
 
-@token_app.command("list", epilog=examples("agent registry token list"))
-def list_tokens(database: DatabaseFile = "", blobs: BlobsFolder = "", json: Json = False) -> None:
+@_command(token_app, "list", "agent registry token list")
+def list_tokens(registry: Registry) -> Result:
     """List tokens, without their secrets."""
-    with _opened(database, blobs) as registry:
-        found = [dict(row) for row in Accounts(registry).tokens(_operator())]
-    if json:
-        output.print_json({"tokens": found})
-        return
+    found = [dict(row) for row in Accounts(registry).tokens(_operator())]
     rows = [
         (row["id"], row["user"], row["scopes"], row["owner"] or "all", "revoked" if row["revoked"] else "")
         for row in found
     ]
-    output.table(("Id", "User", "Scopes", "Owner", "State"), rows, flexible="User")
+    columns = ("Id", "User", "Scopes", "Owner", "State")
+    return Result({"tokens": found}, lambda: output.table(columns, rows, flexible="User"))
 
 
-@token_app.command("revoke", epilog=examples("agent registry token revoke 3"))
-def revoke_token(
-    number: Annotated[int, typer.Argument(metavar="ID")],
-    database: DatabaseFile = "",
-    blobs: BlobsFolder = "",
-) -> None:
+@_command(token_app, "revoke", "agent registry token revoke 3")
+def revoke_token(registry: Registry, number: Annotated[int, typer.Argument(metavar="ID")]) -> None:
     """Revoke a token."""
-    with _opened(database, blobs) as registry:
-        try:
-            Accounts(registry).revoke(_operator(), number)
-        except MissingError:
-            raise SkillsUseError(f"No token {number}. All tokens: agent registry token list") from None
+    try:
+        Accounts(registry).revoke(_operator(), number)
+    except MissingError:
+        raise SkillsUseError(f"No token {number}. All tokens: agent registry token list") from None
     output.say(f"Token {number} is revoked.")
 
 
-@review_app.command("list", epilog=examples("agent registry review list"))
-def list_held(database: DatabaseFile = "", blobs: BlobsFolder = "", json: Json = False) -> None:
+@_command(review_app, "list", "agent registry review list")
+def list_held(registry: Registry) -> Result:
     """List held versions and why they are held."""
-    with _opened(database, blobs) as registry:
-        found = [
-            {"version": f"{skill.title}@{version.number}", "by": version.publisher, "reason": version.reason}
-            for skill, version in registry.held(_operator())
-        ]
-    if json:
-        output.print_json({"held": found})
-        return
-    if not found:
-        output.remark("Nothing is waiting for review.")
-        return
-    output.table(
-        ("Version", "By", "Held because"), [tuple(each.values()) for each in found], flexible="Held because"
+    found = [
+        {"version": f"{skill.title}@{version.number}", "by": version.publisher, "reason": version.reason}
+        for skill, version in registry.held(_operator())
+    ]
+    rows = [tuple(each.values()) for each in found]
+    columns, otherwise = ("Version", "By", "Held because"), "Nothing is waiting for review."
+    return Result(
+        {"held": found}, lambda: output.listing(columns, rows, flexible=columns[-1], otherwise=otherwise)
     )
 
 
-@review_app.command("approve", epilog=examples("agent registry review approve acme/pdf-forms@1.0.0"))
+@_command(review_app, "approve", "agent registry review approve acme/pdf-forms@1.0.0")
 def approve(
+    registry: Registry,
     version: Title,
     self_review: Annotated[bool, typer.Option("--self-review", help="Also your own versions.")] = False,
-    database: DatabaseFile = "",
-    blobs: BlobsFolder = "",
 ) -> None:
     """Publish a held version."""
-    with _opened(database, blobs) as registry:
-        _change(registry, version, "approve", self_review=self_review)
+    _change(registry, version, "approve", self_review=self_review)
 
 
-@review_app.command(
-    "refuse", epilog=examples("agent registry review refuse acme/pdf-forms@1.0.0 --reason 'sends data'")
-)
-def refuse(version: Title, reason: Reason, database: DatabaseFile = "", blobs: BlobsFolder = "") -> None:
+@_command(review_app, "refuse", "agent registry review refuse acme/pdf-forms@1.0.0 --reason 'sends data'")
+def refuse(registry: Registry, version: Title, reason: Reason) -> None:
     """Refuse a held version; its number cannot be used again."""
-    with _opened(database, blobs) as registry:
-        _change(registry, version, "refuse", reason)
+    _change(registry, version, "refuse", reason)
 
 
-@app.command(
-    epilog=examples(
-        "agent registry yank acme/pdf-forms@1.0.0", "agent registry yank acme/pdf-forms@1.0.0 --undo"
-    )
+@_command(
+    app, "yank", "agent registry yank acme/pdf-forms@1.0.0", "agent registry yank acme/pdf-forms@1.0.0 --undo"
 )
 def yank(
+    registry: Registry,
     version: Title,
     reason: Reason = "",
     undo: Annotated[bool, typer.Option("--undo", help="List it again.")] = False,
-    database: DatabaseFile = "",
-    blobs: BlobsFolder = "",
 ) -> None:
     """Remove a version from every list; pins still get it."""
-    with _opened(database, blobs) as registry:
-        _change(registry, version, "unyank" if undo else "yank", reason)
+    _change(registry, version, "unyank" if undo else "yank", reason)
 
 
-@app.command(epilog=examples("agent registry block acme/pdf-forms@1.0.0 --reason 'steals keys'"))
+@_command(app, "block", "agent registry block acme/pdf-forms@1.0.0 --reason 'steals keys'")
 def block(
+    registry: Registry,
     version: Title,
     reason: Reason = "",
     undo: Annotated[bool, typer.Option("--undo", help="Publish it again.")] = False,
-    database: DatabaseFile = "",
-    blobs: BlobsFolder = "",
 ) -> None:
     """Stop serving a version."""
-    with _opened(database, blobs) as registry:
-        _change(registry, version, "unblock" if undo else "block", reason)
+    _change(registry, version, "unblock" if undo else "block", reason)
 
 
 def _change(
     registry: Registry, title: str, action: str, reason: str = "", *, self_review: bool = False
 ) -> None:
+    place, at, number = title.partition("@")
+    owner, slash, name = place.partition("/")
+    if not (at and slash and number):
+        raise SkillsUseError(f"'{escape_hidden(title)}' is not a version: write OWNER/SKILL@VERSION")
     try:
-        skill, number = _named(registry, title)
+        skill = registry.skill(_operator(), name, owner, Purpose.FETCH)
         changed = registry.change(_operator(), skill, number, action, reason, self_review=self_review)
     except MissingError:
         raise SkillsUseError(f"{escape_hidden(title)} not found in {registry.database.place}") from None
     output.say(f"{skill.title}@{changed.number} is {changed.state.value}.", whole=True)
 
 
-def _named(registry: Registry, title: str) -> tuple[SkillRow, str]:
-    place, at, number = title.partition("@")
-    owner, slash, name = place.partition("/")
-    if not (at and slash and number):
-        raise SkillsUseError(f"'{escape_hidden(title)}' is not a version: write OWNER/SKILL@VERSION")
-    return registry.skill(_operator(), name, owner, Purpose.FETCH), number
-
-
-@app.command(
-    "import",
-    epilog=examples("agent registry import owner/repo --owner acme", "agent registry import backup.registry"),
+@_command(
+    app, "import", "agent registry import owner/repo --owner acme", "agent registry import backup.registry"
 )
 def import_(
+    registry: Registry,
     source: Annotated[str, typer.Argument(help="A source of `agent skill add`, or a file from export.")],
     owner: Annotated[str, typer.Option(help="The owner to publish as.")] = "",
     skill: Annotated[
@@ -362,18 +341,15 @@ def import_(
     ] = None,
     *,
     ref: Annotated[str | None, typer.Option(help="Branch, tag or full commit.")] = None,
-    database: DatabaseFile = "",
-    blobs: BlobsFolder = "",
 ) -> None:
     """Import skills from a source, held like uploads, or a whole export."""
-    with _opened(database, blobs) as registry:
-        if Path(source).is_file() and is_export(Path(source)):
-            rows, count = import_export(registry, Path(source))
-            output.say(f"Imported {rows:,} rows and {count:,} archives.")
-            return
-        if not owner:
-            raise typer.BadParameter("is required to import skills", param_hint="'--owner'")
-        done, left_out = import_source(Publisher(registry), owner, source, skills=tuple(skill or ()), ref=ref)
+    if Path(source).is_file() and is_export(Path(source)):
+        rows, count = import_export(registry, Path(source))
+        output.say(f"Imported {rows:,} rows and {count:,} archives.")
+        return
+    if not owner:
+        raise typer.BadParameter("is required to import skills", param_hint="'--owner'")
+    done, left_out = import_source(Publisher(registry), owner, source, skills=tuple(skill or ()), ref=ref)
     for each in done:
         output.say(
             f"{each.title}  {each.version.state.value}  {escape_hidden(each.version.reason)}", whole=True
@@ -383,64 +359,58 @@ def import_(
     raise typer.Exit(outcome.PARTIAL if left_out else outcome.OK)
 
 
-@app.command(
-    epilog=examples(
-        "agent registry export backup.registry", "agent registry export mirror.registry --since 2026-11-01"
-    )
+@_command(
+    app,
+    "export",
+    "agent registry export backup.registry",
+    "agent registry export mirror.registry --since 2026-11-01",
 )
 def export(
+    registry: Registry,
     file: Annotated[Path, typer.Argument(dir_okay=False)],
     *,
     since: Annotated[
         datetime | None,
         typer.Option(help="For a mirror: no tokens and events, and archives from this time (UTC) on."),
     ] = None,
-    database: DatabaseFile = "",
-    blobs: BlobsFolder = "",
 ) -> None:
     """Export all rows and archives to one file, also while serving."""
-    with _opened(database, blobs) as registry:
-        begun = None if since is None else since.replace(tzinfo=UTC).timestamp()
-        rows, count = write_export(registry, file, begun)
+    begun = None if since is None else since.replace(tzinfo=UTC).timestamp()
+    rows, count = write_export(registry, file, begun)
     output.say(f"Wrote {rows:,} rows and {count:,} archives to {escape_hidden(str(file))}", whole=True)
 
 
-@app.command(epilog=examples("agent registry verify"))
+@_command(app, "verify", "agent registry verify")
 def verify(
+    registry: Registry,
     orphans: Annotated[
         bool, typer.Option("--remove-orphans", help="Delete archives that no version references.")
     ] = False,
-    database: DatabaseFile = "",
-    blobs: BlobsFolder = "",
 ) -> None:
     """Verify the digest of every archive and file."""
-    with _opened(database, blobs) as registry:
-        if orphans:
-            output.remark(f"Removed {remove_orphans(registry):,} archives that no version references.")
-        problems = 0
-        for problem in check_digests(registry):
-            problems += 1
-            output.complain(escape_hidden(problem))
+    if orphans:
+        output.remark(f"Removed {remove_orphans(registry):,} archives that no version references.")
+    problems = 0
+    for problem in check_digests(registry):
+        problems += 1
+        output.complain(escape_hidden(problem))
     if problems:
         raise typer.Exit(outcome.ERROR)
     output.say("Every archive and file matches its digest.")
 
 
-@app.command(epilog=examples("agent registry status --json"))
-def status(database: DatabaseFile = "", blobs: BlobsFolder = "", json: Json = False) -> None:
+@_command(app, "status", "agent registry status --json")
+def status(registry: Registry) -> Result:
     """Show the contents of the registry."""
-    with _opened(database, blobs) as registry:
-        found: dict[str, object] = {
-            "database": registry.database.place,
-            "blobs": registry.blobs.place,
-        }
-        for table in ("owner", "skill", "token"):
-            counted = registry.database.row(f"SELECT COUNT(*) AS count FROM {table}")
-            found[f"{table}s"] = counted["count"] if counted else 0
-        states = registry.database.rows("SELECT state, COUNT(*) AS count FROM version GROUP BY state")
-        versions = {row["state"]: row["count"] for row in states}
-    if json:
-        output.print_json({**found, "versions": versions})
-        return
-    found["versions"] = ", ".join(f"{count} {state}" for state, count in versions.items()) or "0"
-    output.facts([(name.capitalize(), str(value)) for name, value in found.items()])
+    found: dict[str, object] = {
+        "database": registry.database.place,
+        "blobs": registry.blobs.place,
+    }
+    for table in ("owner", "skill", "token"):
+        counted = registry.database.row(f"SELECT COUNT(*) AS count FROM {table}")
+        found[f"{table}s"] = counted["count"] if counted else 0
+    states = registry.database.rows("SELECT state, COUNT(*) AS count FROM version GROUP BY state")
+    versions = {row["state"]: row["count"] for row in states}
+    counts = ", ".join(f"{count} {state}" for state, count in versions.items()) or "0"
+    facts = [(name.capitalize(), value) for name, value in {**found, "versions": counts}.items()]
+    return Result({**found, "versions": versions}, lambda: output.facts(facts))
