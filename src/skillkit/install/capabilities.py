@@ -1,5 +1,6 @@
 """The capability card: contents and requests of a skill as facts, and how they changed."""
 
+import posixpath
 import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, fields
@@ -9,20 +10,13 @@ from skillkit.core.text import hidden_in
 from skillkit.install.automatic import automatic_code, declared_run, missing_files, missing_skills
 from skillkit.install.signatures import SIGNATURE_FILE, describe_signers
 from skillkit.install.tree import SKILL_FILE, SkillTree, TreeFile
-from skillkit.scripts.catalogue import INTERPRETERS
 from skillkit.scripts.inline_metadata import InlineMetadataError, parse_inline_metadata
+from skillkit.scripts.interpreters import language_of, named_program
 from skillkit.scripts.needed_packages import needed_packages
 from skillkit.scripts.node_packages import node_projects
 
-_INTERPRETERS = {
-    **INTERPRETERS,
-    ".ts": "node",
-    ".ps1": "powershell",
-    ".bat": "cmd",
-    ".php": "php",
-    ".lua": "lua",
-}
-_SHEBANG = re.compile(rb"#![ \t]*(?:\S*/)?(?:env[ \t]+(?:-S[ \t]+)?)?([\w.+-]+)")
+_NEVER_RUN = {".ps1": "powershell", ".bat": "cmd", ".php": "php", ".lua": "lua"}
+"""Interpreters of what only other clients run."""
 _HOST = re.compile(rb"\b(?:https?|wss?|ssh|ftp)://(?:[^\s/@\"'<>]{1,64}@)?([A-Za-z0-9][A-Za-z0-9.-]{1,252})")
 _BINARY_MAGIC = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\0asm")
 _LFS = b"version https://git-lfs.github.com/spec/"
@@ -129,7 +123,6 @@ def capabilities(
 ) -> Capabilities:
     """Return the card of a skill; skills that it names are missing unless they are among `known`."""
     found: dict[str, set[str]] = {item.name: set() for item in fields(Capabilities)}
-    interpreters = {path: _interpreter(path, file) or "" for path, file in tree.files.items()}
     toolsets = _toolset_files(metadata)
     for path, file in tree.files.items():
         name = path.rpartition("/")[2]
@@ -139,18 +132,16 @@ def capabilities(
             found["dependencies"].add(path)
         if file.content.startswith(_LFS):
             found["not_fetched"].add(path)
-        if interpreters[path] and path not in toolsets:
-            found["scripts"].add(f"{path} ({interpreters[path]})")
+        if path not in toolsets and (interpreter := _interpreter(path, file)) is not None:
+            found["scripts"].add(f"{path} ({interpreter})")
             found["dependencies"].update(inline_dependencies(file.content))
         _look_inside(path, file.content, found)
-    python = [path for path, interpreter in interpreters.items() if "python" in interpreter]
-    needed = needed_packages(tree.contents, [path for path in python if path not in toolsets])
+    needed = needed_packages(tree.contents, tree.files.keys() - toolsets)
     # Toolsets run in a process that has skillkit.
-    in_toolsets = needed_packages(tree.contents, [path for path in python if path in toolsets])
+    in_toolsets = needed_packages(tree.contents, tree.files.keys() & toolsets)
     needed += [each for each in in_toolsets if each.module.partition(".")[0] != "skillkit"]
     found["undeclared"] |= {f"{each.module} ({each.requirement or '?'})" for each in needed}
-    node = [path for path, interpreter in interpreters.items() if "node" in interpreter]
-    for project in node_projects(tree.contents, node):
+    for project in node_projects(tree.contents, tree.files):
         found["undeclared"] |= {f"{name} (npm)" for name in project.undeclared}
         found["dependencies"] |= {f"{name} (npm)" for name in project.requirements}
     if (signature := tree.files.get(SIGNATURE_FILE)) is not None:
@@ -185,13 +176,12 @@ def _toolset_files(metadata: SkillMetadata) -> set[str]:
 
 
 def _interpreter(path: str, file: TreeFile) -> str | None:
-    shebang = _SHEBANG.match(file.content[:200])
-    if shebang:
-        return shebang[1].decode("ascii")
+    if words := named_program(file.content):
+        return posixpath.basename(words[0])
     if file.content.startswith(_BINARY_MAGIC):
         return "native program"
-    extension = path[path.rfind(".") :].lower() if "." in path.rpartition("/")[2] else ""
-    return _INTERPRETERS.get(extension) or ("executable" if file.executable else None)
+    other = _NEVER_RUN.get(posixpath.splitext(path)[1].lower())
+    return language_of(path, file.content) or other or ("executable" if file.executable else None)
 
 
 def _look_inside(path: str, content: bytes, found: dict[str, set[str]]) -> None:

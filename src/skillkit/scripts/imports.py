@@ -11,6 +11,7 @@ from pathlib import Path
 from skillkit.core.digest import open_tree
 from skillkit.core.digest_memo import MAX_FILES
 from skillkit.core.pinned_trees import links_of
+from skillkit.scripts.interpreters import NODE_SUFFIXES
 
 LARGEST_SOURCE = 1 << 20
 _READ = (".py", ".md", ".txt", ".toml")
@@ -25,7 +26,7 @@ _NODE_IMPORT = re.compile(
 )
 _NODE_COMMENT = re.compile(r"(?:^\s*(?:\*|/\*)|(?:^|[\s;])//).*$", re.MULTILINE)
 _NODE_PACKAGE = re.compile(r"(?:@[A-Za-z0-9~-][A-Za-z0-9._~-]*/)?[A-Za-z0-9~-][A-Za-z0-9._~-]*(?=/|$)")
-_NODE_SUFFIXES = ("", ".js", ".mjs", ".cjs", ".ts", "/index.js", "/index.ts")
+_NODE_ENDINGS = ("", *NODE_SUFFIXES, "/index.js", "/index.ts")
 _NODE_BUILTIN = frozenset(
     "assert async_hooks buffer child_process cluster console constants crypto dgram diagnostics_channel dns "
     "domain events fs http http2 https inspector module net os path perf_hooks process punycode querystring "
@@ -193,7 +194,7 @@ def node_packages_of(script: str, files: Mapping[str, bytes]) -> set[str]:
         for name in _node_imports(files.get(path, b"")):
             if name.startswith("."):
                 own = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
-                follow = next((own + suffix for suffix in _NODE_SUFFIXES if own + suffix in files), None)
+                follow = next((own + ending for ending in _NODE_ENDINGS if own + ending in files), None)
                 if follow is not None and follow not in seen:
                     seen.add(follow)
                     waiting.append(follow)

@@ -15,11 +15,14 @@ from skillkit.scripts.catalogue import INTERPRETERS
 from skillkit.scripts.exceptions import DependencyError
 from skillkit.scripts.sandbox.backend import SYSTEM_FOLDERS
 
-PYTHON = "python"
+PYTHON, NODE = "python", "node"
+FIRST_BYTES = 256
+"""Of a file, enough for its first line."""
 _PYTHON = re.compile(r"(python|pypy)[0-9.]*|uv|uvx|pipx")
 _PYTHON_OPTIONS = frozenset({"-u", "-O", "-OO"})
 _SYSTEM_PROGRAMS = frozenset({"sh", "bash", "dash", "perl"})
 _TYPESCRIPT = frozenset({"typescript", "tsx", "ts-node", "bun", "deno"})
+NODE_SUFFIXES = tuple(suffix for suffix, kind in INTERPRETERS.items() if kind in {NODE, *_TYPESCRIPT})
 _NODE_STRIPS_TYPES = (22, 6)
 _HINTS = {
     "node": "install Node.js",
@@ -42,6 +45,11 @@ class Interpreter:
 def find_interpreter(script: str, first_bytes: bytes, environ: Mapping[str, str] = os.environ) -> Interpreter:
     """Return the interpreter for a script that starts with `first_bytes`."""
     kind, options = asked_for(script, first_bytes)
+    if not kind:
+        raise DependencyError(
+            f"The script {script} has neither a first line that names its interpreter "
+            f"nor a known suffix ({', '.join(INTERPRETERS)})"
+        )
     if kind == PYTHON:
         return Interpreter(PYTHON, tuple(opt for opt in options if opt in _PYTHON_OPTIONS))
     if kind in _TYPESCRIPT:
@@ -79,30 +87,31 @@ def folders_of(program: Path) -> tuple[Path, ...]:
     return tuple(sorted(needed))
 
 
-def asked_for(script: str, first_bytes: bytes) -> tuple[str, list[str]]:
-    """Return the interpreter that a script names, and its options."""
+def asked_for(script: str, content: bytes) -> tuple[str, list[str]]:
+    """Return the interpreter that a file names by its first line or suffix, or nothing; and its options."""
     suffix = os.path.splitext(script)[1].lower()
-    words = _shebang(first_bytes)
+    words = named_program(content)
     if not words:
-        kind = INTERPRETERS.get(suffix)
-        if kind is None:
-            raise DependencyError(
-                f"The script {script} has neither a first line that names its interpreter "
-                f"nor a known suffix ({', '.join(INTERPRETERS)})"
-            )
-        return kind, []
+        return INTERPRETERS.get(suffix, ""), []
     name = os.path.basename(words[0])
     if _PYTHON.fullmatch(name):
         return PYTHON, words[1:]
-    kind = "node" if name == "nodejs" else name
-    if kind == "node" and suffix == ".ts":  # older ones do not run it, others need an option
+    kind = NODE if name == "nodejs" else name
+    if kind == NODE and suffix == ".ts":  # older ones do not run it, others need an option
         return "typescript", []
     return kind, words[1:]
 
 
-def _shebang(first_bytes: bytes) -> list[str]:
-    first, _, _ = first_bytes.partition(b"\n")
-    if not first.startswith(b"#!"):
+def language_of(script: str, content: bytes) -> str:
+    """Return the language by whose rules a file finds its imports: `python`, `node` or its interpreter."""
+    kind, _ = asked_for(script, content)
+    return NODE if kind in _TYPESCRIPT else kind
+
+
+def named_program(content: bytes) -> list[str]:
+    """Return the program that a file's `#!` names, and its arguments."""
+    first = content[:FIRST_BYTES].partition(b"\n")[0]
+    if not first.startswith(b"#!") or first.startswith(b"#!["):  # an attribute of Rust
         return []
     try:
         words = shlex.split(first[2:].decode("utf-8").strip())

@@ -16,6 +16,7 @@ from skillkit.scripts.distributions import (
 )
 from skillkit.scripts.imports import LARGEST_SOURCE, SkillSourceFiles, read_files
 from skillkit.scripts.inline_metadata import InlineMetadataError, parse_inline_metadata
+from skillkit.scripts.interpreters import PYTHON, language_of
 
 KNOWN, SAME_NAME = "known", "same name"
 _MARK = b"# /// script"
@@ -47,8 +48,7 @@ def needed_packages(
     sources = SkillSourceFiles(files)
     found: dict[str, MissingPackage] = {}
     for script in sorted(scripts):
-        content = files.get(script, b"")
-        if not (script.endswith(".py") or _is_python(content)):
+        if language_of(script, files.get(script, b"")) != PYTHON:
             continue
         for module, optional in _undeclared_imports(script, sources, strict=strict).items():
             package = _package(module, stated, script, optional=optional)
@@ -74,11 +74,6 @@ def _package(
         return MissingPackage(module, known[0], KNOWN, (script,), optional)
     guess = same_named(module)
     return MissingPackage(module, guess, SAME_NAME if guess else "", (script,), optional)
-
-
-def _is_python(content: bytes) -> bool:
-    first = content[:200].partition(b"\n")[0]
-    return first.startswith(b"#!") and b"python" in first
 
 
 def _undeclared_imports(script: str, sources: SkillSourceFiles, *, strict: bool) -> dict[str, bool]:

@@ -10,13 +10,13 @@ from skillkit.core.models import SkillMetadata
 from skillkit.scripts.catalogue import find_scripts
 from skillkit.scripts.exceptions import DependencyError
 from skillkit.scripts.imports import node_packages_of, read_files
+from skillkit.scripts.interpreters import NODE, NODE_SUFFIXES, language_of
 
 PACKAGE_FILE = "package.json"
 MODULES = "node_modules"
 _LOCK_FILE = "package-lock.json"
 _MAX_FILE = 4 << 20
 _MAX_DEPENDENCIES = 200
-_SUFFIXES = (".js", ".mjs", ".cjs", ".ts")
 _NAME = re.compile(r"(?:@[A-Za-z0-9~-][A-Za-z0-9._~-]*/)?[A-Za-z0-9~-][A-Za-z0-9._~-]*")
 _VERSIONS = re.compile(r"[A-Za-z0-9.^~<>=|*+ -]{0,200}")
 _INTEGRITY = re.compile(r"sha(?:512|384|256|1)-[A-Za-z0-9+/=]{20,}(?: sha[0-9]+-[A-Za-z0-9+/=]{20,})*")
@@ -47,7 +47,7 @@ def node_projects(files: Mapping[str, bytes], scripts: Iterable[str]) -> list[No
     above: dict[str, list[str]] = {}
     folders = [path.rpartition("/")[0] for path in files if _is_package(path)]
     for script in sorted(scripts):
-        if is_node_script(script, files.get(script, b"")):
+        if language_of(script, files.get(script, b"")) == NODE:
             above.setdefault(nearest_folder(script, folders) or "", []).append(script)
     found = (_project(folder, files, tuple(started)) for folder, started in sorted(above.items()))
     return [project for project in found if project.dependencies or project.elsewhere]
@@ -64,15 +64,9 @@ def nearest_folder(script: str, folders: Iterable[str]) -> str | None:
 def node_projects_of(skill: SkillMetadata) -> list[NodeProject]:
     """Return the projects of a skill on disk."""
     scripts = [script.relative_path for script in find_scripts(skill)]
-    if not any(script.endswith(_SUFFIXES) or "." not in script for script in scripts):
+    if not any(script.endswith(NODE_SUFFIXES) or "." not in script for script in scripts):
         return []
-    return node_projects(read_files(skill.base_dir, scripts, (*_SUFFIXES, ".json"), _MAX_FILE), scripts)
-
-
-def is_node_script(script: str, content: bytes) -> bool:
-    """Whether Node.js, or what runs TypeScript in its place, starts this file."""
-    first = content[:200].partition(b"\n")[0]
-    return script.endswith(_SUFFIXES) or (first.startswith(b"#!") and b"node" in first)
+    return node_projects(read_files(skill.base_dir, scripts, (*NODE_SUFFIXES, ".json"), _MAX_FILE), scripts)
 
 
 def _is_package(path: str) -> bool:

@@ -22,7 +22,7 @@ from skillkit.scripts.exceptions import CancelledError, DependencyError, Refused
 from skillkit.scripts.imports import imports_in, own_folders
 from skillkit.scripts.inline_metadata import MAX_SCRIPT_SIZE, InlineMetadataError, parse_inline_metadata
 from skillkit.scripts.inputs import InputsError
-from skillkit.scripts.interpreters import PYTHON, asked_for, find_interpreter, find_shell
+from skillkit.scripts.interpreters import FIRST_BYTES, PYTHON, asked_for, find_interpreter, find_shell
 from skillkit.scripts.made_files import collect_files, open_output, output_folder
 from skillkit.scripts.models import Outcome, ScriptRequest, ScriptResult, ThreadedRunner
 from skillkit.scripts.needed_packages import misses_packages
@@ -36,7 +36,6 @@ from skillkit.scripts.selection import NoSandboxError, SandboxSelection
 _WIDE_STORE = Path("/var/cache/skillkit/environments")
 """Folder of root's environments if its own one is closed to the user that scripts run as."""
 _KEPT_HEADS = 1024
-_FIRST_BYTES = 256
 
 
 def environment_folders() -> tuple[Path, ...]:
@@ -231,7 +230,7 @@ class LocalRunner(ThreadedRunner):
         metadata = parse_inline_metadata(content.decode("utf-8", "replace") if is_python else "")
         if len(self._heads) >= _KEPT_HEADS:
             self._heads.clear()
-        first_bytes = content[:_FIRST_BYTES]
+        first_bytes = content[:FIRST_BYTES]
         kind, _ = asked_for(run.request.script, first_bytes)
         imports = tuple(imports_in(content)) if kind == PYTHON else ()
         own = own_folders(run.tree, run.request.script, imports)

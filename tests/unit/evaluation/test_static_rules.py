@@ -89,6 +89,20 @@ def test_a_defect_is_found_and_nothing_else(tester, sound, rule):
 
 
 @pytest.mark.parametrize(
+    ("name", "content", "rules"),
+    [
+        ("tell", "#!/usr/bin/env bash\nif true; then\n", {"scripts-compile"}),
+        ("tell", "#!/usr/bin/env python3\nprint(\n", {"scripts-compile"}),
+        ("tell.sh", "#!/usr/bin/env python3\nprint('if', 1)\n", set()),
+        ("tell.bash", "#!/bin/zsh\nrepeat 3 { print ${(U)1} }\n", set()),
+    ],
+)
+def test_a_script_is_compiled_as_its_first_line_says(tester, sound, name, content, rules):
+    (sound / "scripts" / name).write_text(content)
+    assert set(failures(tester)) == rules
+
+
+@pytest.mark.parametrize(
     ("name", "content"),
     [
         ("deep.json", "[ " * 100_000),

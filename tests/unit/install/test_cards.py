@@ -50,6 +50,25 @@ def test_what_can_be_run_is_named_with_its_interpreter() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("first", "undeclared"),
+    [
+        ("/usr/bin/env bun", ("left-pad (npm)",)),
+        ("/usr/bin/env -S deno run", ("left-pad (npm)",)),
+        ("/usr/bin/nodejs", ("left-pad (npm)",)),
+        ("/usr/bin/env -S uv run --script", ("polars (polars)",)),
+        ("/bin/sh", ()),
+    ],
+)
+def test_packages_of_a_script_without_suffix_are_those_of_the_interpreter_it_names(first, undeclared) -> None:
+    code = "import polars" if "uv" in first else "import 'left-pad'"
+    assert card({"scripts/tell": f"#!{first}\n{code}\n".encode()}).undeclared == undeclared
+
+
+def test_an_attribute_of_rust_is_no_interpreter() -> None:
+    assert card({"main.rs": b"#![allow(dead_code)]\n"}).scripts == ()
+
+
 def test_asked_for_and_named_things_are_listed() -> None:
     found = card(
         {

@@ -209,9 +209,8 @@ def _scripts_answer_help(examined: Examination) -> Iterator[Problem]:
     if examined.scripts is None:
         return
     for script in find_scripts(examined.skill):
-        if script.path.suffix == ".py" and list(
-            script_sources.compile_problems(examined.folder, script.path)
-        ):
+        is_python = script.path.suffix == ".py"
+        if is_python and any(script_sources.compile_problems(examined.folder, script.path)):
             continue
         answer = examined.help_of(script.name)
         if (

@@ -11,6 +11,7 @@ from skillkit.evaluation.report import Problem
 from skillkit.evaluation.static.markdown import Document
 from skillkit.scripts.catalogue import Script
 from skillkit.scripts.inline_metadata import InlineMetadataError, parse_inline_metadata
+from skillkit.scripts.interpreters import NODE, PYTHON, asked_for
 
 LARGEST = 2 << 20
 _OPTION = re.compile(r"(?<![\w-])--[A-Za-z][\w-]*")
@@ -23,20 +24,21 @@ def source_of(path: Path) -> str:
 def compile_problems(folder: Path, path: Path) -> Iterator[Problem]:
     """Yield the compiler's error for one file; nothing is executed."""
     shown = path.relative_to(folder).as_posix()
-    suffix = path.suffix.lower()
-    if suffix == ".py":
+    source = source_of(path)
+    interpreter, _ = asked_for(path.name, source.encode())
+    if interpreter == PYTHON:
         try:
-            ast.parse(source_of(path), shown)
+            ast.parse(source, shown)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             line = error.lineno if isinstance(error, SyntaxError) else None
             text = error.msg if isinstance(error, SyntaxError) else str(error) or "nested too deeply"
             yield Problem(f"does not compile: {text}", shown, line)
         try:
-            parse_inline_metadata(source_of(path))
+            parse_inline_metadata(source)
         except InlineMetadataError as error:
             yield Problem(str(error), shown)
         return
-    checker = _CHECKERS.get(suffix)
+    checker = _CHECKERS.get(interpreter)
     program = shutil.which(checker[0]) if checker else None
     if checker is None or program is None:
         return
@@ -55,11 +57,9 @@ def compile_problems(folder: Path, path: Path) -> Iterator[Problem]:
 
 
 _CHECKERS = {
-    ".sh": ("bash", "-n"),
-    ".bash": ("bash", "-n"),
-    ".js": ("node", "--check"),
-    ".mjs": ("node", "--check"),
-    ".cjs": ("node", "--check"),
+    "sh": ("bash", "-n"),
+    "bash": ("bash", "-n"),
+    NODE: ("node", "--check"),
 }
 """Programs that read a script without running it."""
 
