@@ -81,7 +81,12 @@ class TriggerFinder:
         return {key: _confidence(hits) for key, hits in self.hits(request).items()}
 
     def reasons(self, request: Request, key: int) -> tuple[str, ...]:
-        return tuple(f"has its {hit.kind} “{hit.shown}”" for hit in self.hits(request).get(key, ()))
+        found: dict[str, list[str]] = defaultdict(list)
+        for hit in self.hits(request).get(key, ()):
+            found[hit.kind].append(f"“{hit.shown}”")
+        return tuple(
+            f"has its {kind}{'s' * (len(texts) > 1)} {', '.join(texts)}" for kind, texts in found.items()
+        )
 
     def hits(self, request: Request) -> dict[int, list[Hit]]:
         """Return the triggers that the request contains, by skill; cached for repeated calls."""

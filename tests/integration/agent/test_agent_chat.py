@@ -65,7 +65,7 @@ def test_what_steers_a_terminal_is_not_printed(talk, online: OpenAIServer) -> No
 
 def test_without_skills_the_list_says_how_to_choose_some(talk, online, monkeypatch) -> None:
     monkeypatch.setenv("AGENT_SKILLS", "none")
-    assert "To enable: export AGENT_SKILLS=hello-extended" in talk("/skills").stdout
+    assert "No skill is active. To enable: export AGENT_SKILLS=hello-extended\n" in talk("/skills").stdout
 
 
 def test_tools_are_listed_with_when_they_are_offered(agent, online: OpenAIServer) -> None:

@@ -421,10 +421,14 @@ def test_what_is_wanted_and_not_trusted_has_a_remedy(agent: Agent, project: Path
     assert "agent skill trust" not in agent("--check", AGENT_SKILLS="kalshi-markets").stderr
 
 
+@pytest.mark.parametrize("columns", [36, 40, 44])
+def test_a_table_on_a_narrow_screen_loses_no_letter(agent: Agent, columns: int) -> None:
+    done = agent("skill", "match", "odds on rain", COLUMNS=str(columns))
+    assert "shares the word odds Mode" in " ".join(done.stdout.split())
+
+
 def test_where_nothing_is_active_the_list_says_how_to_change_that(agent: Agent) -> None:
-    hint = (
-        "None is active. Skill 'hello-extended' is not active. To enable: agent skill enable hello-extended\n"
-    )
+    hint = "No skill is active. To enable: agent skill enable hello-extended\n"
     assert agent("skill", "list").stderr == hint
     assert agent("skill", "list", AGENT_SKILLS="kalshi-markets").stderr == ""
 

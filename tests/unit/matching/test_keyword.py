@@ -86,6 +86,12 @@ def test_reasons_quote_the_triggers(make_skill):
     assert match.reasons == ("has its keyword “bonjour”", "has its pattern “al+ice”")
 
 
+def test_several_triggers_of_a_kind_are_one_reason(make_skill):
+    skill = make_skill("one", keywords=("market", "odds"), verbs=("bet",))
+    (match,) = SkillMatcher([skill], mode="keyword", settings=QUIET).match("bet on the odds of this market")
+    assert match.reasons == ("has its verb “bet”", "has its keywords “odds”, “market”")
+
+
 def test_a_removed_skill_takes_its_triggers_with_it(make_skill):
     one, two = make_skill("one", keywords=("x", "日本")), make_skill("two", keywords=("x",))
     matcher = SkillMatcher([one, two], mode="keyword", settings=QUIET)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.overview import none_active
 from skillkit.agent.conversations import as_markdown, text_of
 from skillkit.core.authority import Authority, Requester, WrappedAuthority
 from skillkit.core.availability import Refusal
@@ -116,9 +117,7 @@ class SkillSwitches:
         if rows:
             output.table(("Skill", "Now", "Description"), rows, flexible="Description")
         else:
-            skill = next(iter(skills), None)
-            refusal = None if skill is None else self.runtime.manager.refusal(skill)
-            output.say(f"No skill is active. {escape_hidden(refusal.reason) if refusal else ''}", whole=True)
+            output.say(none_active(map(self.runtime.manager.refusal, skills)), whole=True)
 
     def _state(self, skill: SkillMetadata) -> str:
         refusal = self.runtime.manager.refusal(skill)

@@ -179,7 +179,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, flexible:
             _write([first, *(f"  {line}" for line in _fact_lines(columns[1:], others, _width() - 2))])
         return
     others_fit = sum(sizes) - sizes[flexing] + min(20, sizes[flexing]) <= space
-    shown = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    shown = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for column, size, word in zip(columns, sizes, words, strict=True):
         if column == flexible:
             shown.add_column(column, overflow="fold")
@@ -304,8 +304,11 @@ def _longest_word(cells: Sequence[str]) -> int:
 
 
 def _print_lines(table: "Table") -> None:
-    """Print a table without the space that fills its lines."""
+    """Print a table without the blanks that fill its lines; the last column's are beyond the screen."""
+    from rich.segment import Segments
+
     screen = console()
+    wider = screen.options.update(width=screen.width + 2)
     with screen.capture() as captured:
-        screen.print(table)
+        screen.print(Segments(screen.render(table, wider)), crop=False)
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))

@@ -8,11 +8,13 @@ from pathlib import Path
 
 from skillkit.agent.cli import output
 from skillkit.agent.settings import SettingsFile
+from skillkit.core.availability import Refusal
 from skillkit.core.disk import real_path
 from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.exceptions import SkillNotFoundError, SkillParsingError
 from skillkit.core.models import Diagnostic, SkillMetadata
 from skillkit.core.names import canonical_name
+from skillkit.core.text import escape_hidden
 from skillkit.install.enabled import EnabledSkills
 from skillkit.install.selection import Selection
 
@@ -78,6 +80,16 @@ def get_loaded_skill(enabled: EnabledSkills, name: str) -> SkillMetadata:
             if diagnostic.severity.value == "error" and canonical_name(folder) == canonical_name(name):
                 raise SkillParsingError(f"Skill '{name}' cannot be loaded: {diagnostic}") from None
         raise
+
+
+def none_active(refusals: Iterable[Refusal | None]) -> str:
+    """Say that no skill is active, and the command that changes it for the likeliest one."""
+    # A selected skill first: it takes one command, and the choice is made.
+    first = min(filter(None, refusals), key=lambda refusal: refusal.code == "disabled", default=None)
+    if first is None:
+        return "No skill is active."
+    step = f"To enable: {first.remedy}" if first.code == "disabled" else first.reason
+    return f"No skill is active. {escape_hidden(step)}"
 
 
 def show_problems(diagnostics: Iterable[Diagnostic]) -> None:

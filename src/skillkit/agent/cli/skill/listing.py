@@ -9,10 +9,9 @@ import typer
 from skillkit.agent.cli import output
 from skillkit.agent.cli.families import Family, Result
 from skillkit.agent.cli.options import Json, Long, examples
-from skillkit.agent.cli.overview import enabled_skills, show_problems
+from skillkit.agent.cli.overview import enabled_skills, none_active, show_problems
 from skillkit.core.codec import encode
 from skillkit.core.models import SkillMetadata
-from skillkit.core.text import escape_hidden
 from skillkit.install.enabled import EnabledSkills
 from skillkit.install.record import InstalledSkill
 
@@ -80,9 +79,7 @@ def _show(enabled: EnabledSkills, skills: Sequence[SkillMetadata], *, long: bool
             short = [(name, active, description) for name, active, *_, description in rows]
             output.short_table(("Name", "Active", "Description"), short)
         if all(refused.values()):
-            # The reason of a selected skill, if there is one: it takes one command, and the choice is made.
-            first = min(filter(None, refused.values()), key=lambda refusal: refusal.code == "disabled")
-            output.remark(f"None is active. {escape_hidden(first.reason)}")
+            output.remark(none_active(refused.values()))
     show_problems(manager.diagnostics)
 
 
