@@ -41,7 +41,7 @@ _TICK = 0.5
 T = TypeVar("T")
 
 
-class EndedRunError(FleetError):
+class EndedRunError(FleetError, code="ended-run"):
     """A run that was started, and whose result is not held any more."""
 
 

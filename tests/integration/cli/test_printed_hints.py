@@ -105,8 +105,8 @@ async def test_hints_of_pages_are_followed(
     ) as browser:
         assert library.snapshot().checks.wait(60)
         shown = (await browser.get(page)).text
-        [hint] = set(re.findall("not enabled</span>.*?<code>(agent [^<]*)</code>", shown))
+        [hint] = set(re.findall("not trusted</span>.*?<code>(agent [^<]*)</code>", shown))
         assert shell(tmp_path, environment, html.unescape(hint))[0] == 0
         library.look_again()
         assert library.snapshot().checks.wait(60)
-        assert "not enabled" not in (await browser.get(page)).text
+        assert "not trusted" not in (await browser.get(page)).text

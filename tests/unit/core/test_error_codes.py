@@ -32,6 +32,7 @@ CODES = {
     "DiskError": "disk",
     "DocumentError": "document",
     "DriftError": "drift",
+    "EndedRunError": "ended-run",
     "EngineLostError": "engine-lost",
     "FleetError": "fleet",
     "ForbiddenError": "forbidden",
