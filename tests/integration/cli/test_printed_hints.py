@@ -109,4 +109,4 @@ async def test_hints_of_pages_are_followed(
         assert shell(tmp_path, environment, html.unescape(hint))[0] == 0
         library.look_again()
         assert library.snapshot().checks.wait(60)
-        assert "not trusted" not in (await browser.get(page)).text
+        assert "not trusted</span>" not in (await browser.get(page)).text
