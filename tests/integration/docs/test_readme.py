@@ -29,7 +29,9 @@ def section(title: str) -> str:
 
 def test_the_commands_that_show_and_test_it_come_first():
     assert blocks("sh")[0] == "python3 dev.py agent demo\npython3 dev.py test\n"
-    assert len(README.partition("```sh")[0].splitlines()) <= 5
+    above = README.partition("```sh")[0]
+    assert len(above.splitlines()) <= 9
+    assert above.split("\n\n")[2].startswith("A skill is a folder")
     assert blocks("sh")[1] == 'AGENT_SKILLS=all python3 dev.py agent -p "Say bonjour to Alice"\n'
 
 
