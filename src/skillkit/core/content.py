@@ -102,8 +102,7 @@ def _check_kind(status: os.stat_result, path: Path) -> None:
 
 def read_up_to(descriptor: int, count: int) -> bytes:
     """Return the next `count` bytes of an open file; fewer at its end."""
-    chunks = []
-    while count > 0 and (chunk := os.read(descriptor, count)):
-        chunks.append(chunk)
-        count -= len(chunk)
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+    data = os.read(descriptor, count)
+    while len(data) < count and (more := os.read(descriptor, count - len(data))):
+        data += more
+    return data

@@ -255,7 +255,7 @@ class _Parse:
                 if not specified:
                     message = f"Field '{key}' is not in the Agent Skills specification"
                     self.note("extension-field", message, line=line)
-            if value in ("", None) and not quoted:
+            if not quoted and (value is None or value == ""):
                 values.pop(attribute, None)
                 continue
             try:
@@ -364,12 +364,12 @@ class _Parse:
         raise MissingRequiredFieldError(f"Required field '{field}' {problem}{also}", field_name=field)
 
     def _fill_from_metadata(self, values: dict[str, Any]) -> None:
-        nested = values.get("metadata") or {}
-        for name in ("version", "author"):
-            if name not in values and isinstance(nested.get(name), str):
-                values[name] = nested[name]
-        if nested and (needs := nested_requirements(nested)) is not None:
-            values.setdefault("requires", needs)
+        if nested := values.get("metadata"):
+            for name in ("version", "author"):
+                if name not in values and isinstance(nested.get(name), str):
+                    values[name] = nested[name]
+            if (needs := nested_requirements(nested)) is not None:
+                values.setdefault("requires", needs)
         if depends := values.pop("depends", ()):
             needs = values.get("requires", NO_REQUIREMENTS)
             values["requires"] = replace(needs, skills=needs.skills + depends)

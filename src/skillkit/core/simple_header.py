@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _MAX_NUMBER = 20
 _SHORT = 32
 """Longer than any number or constant; short texts repeat from skill to skill and are kept once."""
-_NULL = ("~", "null", "Null", "NULL")
+_NULL = frozenset({"~", "null", "Null", "NULL"})
 _CONSTANTS = dict.fromkeys(("", *_NULL)) | {
     spelling: value
     for word, value in (("true", True), ("false", False))
@@ -38,27 +38,31 @@ def load_simple(text: str, first_line: int, text_only: frozenset[str]) -> list[F
     """Load a header of plain values, lists of one-line ones and one level of mappings; None for any other."""
     if "\r" in text:
         text = text.replace("\r\n", "\n")
+    lines = text.split("\n")
+    if not "".join(lines).isprintable():
+        return None
     fields: list[Field] = []
     block: _Block | None = None
     above = ""
     """The value on the previous line, which may continue."""
-    for number, raw_line in enumerate(text.split("\n"), first_line):
-        line = raw_line.rstrip(" ")
-        if not line.isprintable():
-            return None
-        if not line or line[0] == "#":
-            above = ""
-            continue
-        if line[0] in " -":
-            if not (block.add(line) if block is not None else _goes_on(fields, above, line)):
-                return None
-            continue
-        key, colon, rest = line.partition(":")
+    for number, raw_line in enumerate(lines, first_line):
+        key, colon, rest = raw_line.partition(":")
         as_text = key in text_only
-        if not colon or not (as_text or _KEY.fullmatch(key)):
+        if not as_text:  # only other lines can be anything but a field
+            line = raw_line.rstrip(" ")
+            if not line or line[0] == "#":
+                above = ""
+                continue
+            if line[0] in " -":
+                if not (block.add(line) if block is not None else _goes_on(fields, above, line)):
+                    return None
+                continue
+            if not _KEY.fullmatch(key):
+                return None
+        if not colon:
             return None
-        block, above = None, rest.lstrip(" ")
-        if not rest:
+        block, above = None, rest.strip(" ")
+        if not above:
             fields.append(Field(key, "" if as_text else None, number, False))
             block = _Block(fields, as_text=as_text)
         elif rest[0] != " " or (value := _scalar(above, as_text)) is _NOT_SIMPLE:
