@@ -32,7 +32,7 @@ def _show(found: Diagnosis) -> None:
     if rows:
         output.table(("Client", "Skills", "Folders"), rows, flexible="Folders")
     else:
-        output.say("No client that reads skills found on this machine.")
+        output.say("No client that reads skills was found on this machine.")
     for problem in found.problems:
         output.say(f"✗ {escape_hidden(problem.message)}", "yellow", whole=True)
         output.say(f"    {escape_hidden(problem.remedy)}", whole=True)
