@@ -16,6 +16,7 @@ from skillkit.core.grants import Grants
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.core.shipped import is_as_shipped
+from skillkit.disclosure.tools import Argument, named_skill
 from skillkit.install.consents import (
     Consent,
     ConsentFile,
@@ -236,14 +237,14 @@ class ScriptApproval:
 
     def _question(self, arguments: Mapping[str, object]) -> ScriptQuestion | None:
         try:
-            skill = self.manager.get_skill(str(arguments.get("skill_id")))
+            skill = self.manager.get_skill(named_skill(arguments))
             digest = tree_digests.with_links(skill.base_dir).digest
         except SkillsUseError:
             return None  # the tool returns the error
-        given = arguments.get("args")
+        given = arguments.get(Argument.ARGS)
         return self.approvals.question(
             skill,
-            str(arguments.get("script_name")),
+            str(arguments.get(Argument.SCRIPT)),
             [str(each) for each in given] if isinstance(given, list) else [],
             digest,
             folders=self.ask is not None and self.can_show_folders(),

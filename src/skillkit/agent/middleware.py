@@ -17,6 +17,7 @@ from agent_framework import (
 )
 
 from skillkit.agent.telemetry import Next, Step, Stopwatch, TokenCount, Trace, count, tool_result_text
+from skillkit.disclosure.tools import Argument
 from skillkit.integrations.agent_framework import INSERTED
 
 
@@ -136,11 +137,11 @@ class ToolTracer(FunctionMiddleware):
 def _activity(tool: str, arguments: dict[str, Any]) -> str:
     """Describe a tool call for the progress display."""
     match arguments:  # a script is shown with its skill
-        case {"script_name": str(script), "args": [*given]}:
+        case {Argument.SCRIPT: str(script), Argument.ARGS: [*given]}:
             return f"running {' '.join([script, *map(str, given)])}"
-        case {"script_name": str(script)}:
+        case {Argument.SCRIPT: str(script)}:
             return f"running {script}"
-        case {"skill_id": str(skill)}:
+        case {Argument.SKILL: str(skill)}:
             return f"reading {skill}"
         case _:
             return f"running {tool}"

@@ -15,7 +15,7 @@ from skillkit.disclosure.offer import Offer
 from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tool_result import ToolResult
 from skillkit.disclosure.tool_sources import WrappedTools
-from skillkit.disclosure.tools import Tool, ToolSource
+from skillkit.disclosure.tools import Argument, Tool, ToolSource, named_skill
 from skillkit.matching import Match
 
 WRITE_OFFER_AGAIN = 30 * 86_400.0
@@ -118,8 +118,7 @@ class JournaledTools(WrappedTools):
             started = time.monotonic()
             with in_turn(session.id, session.turn):
                 answer = await tool.handler(**arguments)
-                named = tool.skill or arguments.get("skill_name") or arguments.get("skill_id") or ""
-                session.use(canonical_name(str(named)))
+                session.use(canonical_name(tool.skill or named_skill(arguments)))
                 if tool.event is not None:
                     took = time.monotonic() - started
                     self.journal.record(_call_event(tool, arguments, answer, took, session))
@@ -139,11 +138,11 @@ def _call_event(
         data["failed"] = failed or (isinstance(answer, Mapping) and answer.get("success") is False)
         return Event(kind, tool.skill, session.digest_of(tool.skill), data)
     if kind is Kind.READ:
-        data["path"] = str(arguments.get("path", ""))[:512]
+        data["path"] = str(arguments.get(Argument.PATH, ""))[:512]
     if isinstance(answer, ToolResult) and answer.failed:
         data |= {"wanted": kind.value, "error": answer.error}
         kind = Kind.REFUSED
-    skill = str(arguments.get("skill_id") or "")
+    skill = named_skill(arguments)
     return Event(kind, skill[:128], session.digest_of(skill), data)
 
 

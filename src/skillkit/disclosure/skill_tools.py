@@ -1,7 +1,7 @@
 """The neutral tools that disclose skills: load_skill, read_skill_resource, search_skills."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,13 +17,14 @@ from skillkit.disclosure.files_in_play import counts, named_files
 from skillkit.disclosure.offer import Offer
 from skillkit.disclosure.session import Origin, SkillSession
 from skillkit.disclosure.tool_result import ToolResult
-from skillkit.disclosure.tools import SKILL_ALIASES, Effect, Tool
+from skillkit.disclosure.tools import SKILL_ALIASES, Argument, Effect, Tool, schema
 
 if TYPE_CHECKING:
     from skillkit.disclosure.offer import Matcher
 
 MAX_READ = 64 * 1024
 MAX_FOUND = 20
+_TEXT, _NUMBER = {"type": "string"}, {"type": "integer"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +64,16 @@ class SkillToolSource:
     def _load_skill(self, session: SkillSession) -> Tool:
         """Return the tool that delivers tier 2 to the model."""
 
-        async def load_skill(skill_id: str, arguments: str = "") -> ToolResult:
-            if self.activator.manager.is_cached(skill_id, arguments):
-                return self._load(session, skill_id, arguments)  # a thread would take several times as long
-            return await asyncio.to_thread(self._load, session, skill_id, arguments)
+        async def load_skill(**given: str) -> ToolResult:
+            name, arguments = given[Argument.SKILL], given.get(Argument.TEXT, "")
+            if self.activator.manager.is_cached(name, arguments):
+                return self._load(session, name, arguments)  # a thread would take several times as long
+            return await asyncio.to_thread(self._load, session, name, arguments)
 
         return Tool(
             "load_skill",
             "Load a skill.",
-            _schema({"skill_id": {"type": "string"}, "arguments": {"type": "string"}}, "skill_id"),
+            schema({Argument.SKILL: _TEXT}, {Argument.TEXT: _TEXT}),
             load_skill,
             Effect.READS,
             event=Kind.LOADED,
@@ -103,20 +105,17 @@ class SkillToolSource:
                 return _refused(name, refused)
             return ToolResult(envelope.resource_page(name, page))
 
-        async def read_skill_resource(
-            skill_id: str, path: str, offset: int = 0, limit: int = DEFAULT_PAGE
-        ) -> ToolResult:
-            return await asyncio.to_thread(read, skill_id, path, offset, limit)
+        async def read_skill_resource(offset: int = 0, limit: int = DEFAULT_PAGE, **given: str) -> ToolResult:
+            return await asyncio.to_thread(read, given[Argument.SKILL], given[Argument.PATH], offset, limit)
 
-        text, number = {"type": "string"}, {"type": "integer"}
         return Tool(
             "read_skill_resource",
             "Read a skill's file.",
-            _schema({"skill_id": text, "path": text, "offset": number}, "skill_id", "path"),
+            schema({Argument.SKILL: _TEXT, Argument.PATH: _TEXT}, {"offset": _NUMBER}),
             read_skill_resource,
             Effect.READS,
             event=Kind.READ,
-            unlisted={"limit": number},
+            unlisted={"limit": _NUMBER},
             names_files=False,
             aliases=SKILL_ALIASES,
         )
@@ -142,10 +141,10 @@ class SkillToolSource:
         return Tool(
             "search_skills",
             "Find skills.",
-            _schema({"query": {"type": "string"}}, "query"),
+            schema({"query": _TEXT}),
             search_skills,
             Effect.READS,
-            unlisted={"limit": {"type": "integer"}},
+            unlisted={"limit": _NUMBER},
             names_files=False,
         )
 
@@ -154,23 +153,19 @@ class UnloadSkill:
     """An optional ToolSource with which the model unloads a skill that it no longer needs."""
 
     def tools(self, session: SkillSession) -> tuple[Tool, ...]:
-        async def unload_skill(skill_id: str) -> ToolResult:
+        async def unload_skill(**given: str) -> ToolResult:
+            name = given[Argument.SKILL]
             active = {canonical_name(identity): identity for identity in session.active_ids}
-            identity = active.get(canonical_name(skill_id))
+            identity = active.get(canonical_name(name))
             if identity is None:
                 message = f"This skill is not in use. In use: {', '.join(session.active_ids) or 'none'}"
-                return ToolResult(envelope.error(skill_id, "not_found", message), failed=True)
+                return ToolResult(envelope.error(name, "not_found", message), failed=True)
             session.drop(identity)
             return ToolResult(envelope.unloaded(identity))
 
-        schema = _schema({"skill_id": {"type": "string"}}, "skill_id")
-        describe = "Stop using a skill."
-        return (Tool("unload_skill", describe, schema, unload_skill, Effect.READS, aliases=SKILL_ALIASES),)
+        wanted, describe = schema({Argument.SKILL: _TEXT}), "Stop using a skill."
+        return (Tool("unload_skill", describe, wanted, unload_skill, Effect.READS, aliases=SKILL_ALIASES),)
 
 
 def _refused(name: str, refused: SkillRefusedError) -> ToolResult:
     return ToolResult(envelope.error(name, refused.code, str(refused)), failed=True, error=refused.code)
-
-
-def _schema(properties: Mapping[str, Mapping[str, object]], *required: str) -> dict[str, object]:
-    return {"type": "object", "properties": properties, "required": list(required)}

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from skillkit.core.events import NO_JOURNAL, Event, Json, Kind, Writer
 from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tool_result import ToolResult
-from skillkit.disclosure.tools import Effect, Tool, ToolSource, find_tool
+from skillkit.disclosure.tools import Argument, Effect, Tool, ToolSource, find_tool, named_skill
 
 logger = logging.getLogger(__name__)
 
@@ -125,7 +125,7 @@ class ConversationTools(WrappedTools):
 
     async def _call(self, tool: Tool, /, **arguments: object) -> object:
         if tool.event is Kind.LOADED:
-            forked = self.fork(str(arguments["skill_id"]), str(arguments.get("arguments", "")))
+            forked = self.fork(named_skill(arguments), str(arguments.get(Argument.TEXT, "")))
             if forked is not None:
                 return await forked
         if tool.effect is not Effect.READS:
@@ -174,9 +174,9 @@ _gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKe
 
 def question_event(tool: str, arguments: Mapping[str, object], session: SkillSession) -> Event:
     """Return the event for a question to the user about a tool call."""
-    skill = arguments.get("skill_id") or ""
+    skill = named_skill(arguments)
     data: dict[str, Json] = {"tool": tool}
-    if script := arguments.get("script_name"):
+    if script := arguments.get(Argument.SCRIPT):
         data["script"] = str(script)[:512]
-    digest = session.digest_of(str(skill))
-    return Event(Kind.SCRIPT_ASKED, str(skill)[:128], digest, data, session.id, session.turn)
+    digest = session.digest_of(skill)
+    return Event(Kind.SCRIPT_ASKED, skill[:128], digest, data, session.id, session.turn)

@@ -14,7 +14,18 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SKILL_ALIASES = {"skill_name": "skill_id", "skill": "skill_id"}
+
+class Argument:
+    """Names of the arguments of several tools, as models write them."""
+
+    SKILL = "skill_id"
+    SCRIPT = "script_name"
+    ARGS = "args"
+    PATH = "path"
+    TEXT = "arguments"
+
+
+SKILL_ALIASES = {"skill_name": Argument.SKILL, "skill": Argument.SKILL}
 """Alternative spellings of the skill argument in calls by models."""
 
 Handler = Callable[..., Awaitable[object]]
@@ -92,6 +103,17 @@ class Tool:
             for name, value in arguments.items()
             if self.aliases.get(name, name) == name or self.aliases[name] not in arguments
         }
+
+
+def schema(required: Mapping[str, object], optional: Mapping[str, object] | None = None) -> dict[str, object]:
+    """Return the JSON schema of arguments in few words: every request carries it."""
+    described: dict[str, object] = {"type": "object", "properties": {**required, **(optional or {})}}
+    return {**described, "required": list(required)} if required else described
+
+
+def named_skill(arguments: Mapping[str, object]) -> str:
+    """Return the skill that a call names, in any spelling; empty if it names none."""
+    return str(next(filter(None, map(arguments.get, (Argument.SKILL, *SKILL_ALIASES))), ""))
 
 
 class ToolSource(Protocol):

@@ -1,9 +1,10 @@
 """The script tools as a model sees them: `script_list`, `script_help`, `script_run`, `script_file`."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from skillkit.core.authority import current_requester
-from skillkit.disclosure.tools import SKILL_ALIASES, Effect, Tool
+from skillkit.disclosure.tools import SKILL_ALIASES, Argument, Effect, Tool, schema
 from skillkit.scripts.inputs import named_inputs
 from skillkit.scripts.payloads import Payload
 
@@ -14,21 +15,16 @@ def model_tools(list_scripts: _Call, show_help: _Call, run: _Call, read_file: _C
     """Return the tools that make these calls; the last one reads files that scripts made."""
     name = {"type": "string"}
 
-    async def script_list(skill_id: str | None = None, **_: object) -> Payload:
-        return await list_scripts(skill_id or None)
+    async def script_list(**given: Any) -> Payload:
+        return await list_scripts(given.get(Argument.SKILL) or None)
 
-    async def script_help(skill_id: str = "", script_name: str = "", **_: object) -> Payload:
-        return await show_help(skill_id, script_name)
+    async def script_help(**given: Any) -> Payload:
+        return await show_help(given.get(Argument.SKILL, ""), given.get(Argument.SCRIPT, ""))
 
-    async def script_run(
-        skill_id: str = "",
-        script_name: str = "",
-        args: Sequence[str] | None = None,
-        json: bool | None = None,
-        **_: object,
-    ) -> Payload:
+    async def script_run(json: bool | None = None, **given: Any) -> Payload:
+        names = given.get(Argument.SKILL, ""), given.get(Argument.SCRIPT, "")
         inputs = named_inputs(current_requester().files)
-        return await run(skill_id, script_name, args, json, inputs=inputs)
+        return await run(*names, given.get(Argument.ARGS), json, inputs=inputs)
 
     async def script_file(uri: str = "", offset: int = 0, **_: object) -> Payload:
         return await read_file(uri, offset)
@@ -37,7 +33,7 @@ def model_tools(list_scripts: _Call, show_help: _Call, run: _Call, read_file: _C
         Tool(
             "script_list",
             "List scripts.",
-            _schema({"skill_id": name}),
+            schema({}, {Argument.SKILL: name}),
             script_list,
             Effect.READS,
             aliases=SKILL_ALIASES,
@@ -45,25 +41,22 @@ def model_tools(list_scripts: _Call, show_help: _Call, run: _Call, read_file: _C
         Tool(
             "script_help",
             "Show a script's arguments.",
-            _schema({"skill_id": name, "script_name": name}, "skill_id", "script_name"),
+            schema({Argument.SKILL: name, Argument.SCRIPT: name}),
             script_help,
             Effect.RUNS_CODE,
             asks=True,
-            implied={"args": ["--help"]},
+            implied={Argument.ARGS: ["--help"]},
             aliases=SKILL_ALIASES,
         ),
         Tool(
             "script_run",
             "Run a script.",
-            _schema(
+            schema(
+                {Argument.SKILL: name, Argument.SCRIPT: name},
                 {
-                    "skill_id": name,
-                    "script_name": name,
-                    "args": {"type": "array", "items": name},
+                    Argument.ARGS: {"type": "array", "items": name},
                     "json": {"type": "boolean", "description": "JSON output; default if supported"},
                 },
-                "skill_id",
-                "script_name",
             ),
             script_run,
             Effect.RUNS_CODE,
@@ -73,14 +66,8 @@ def model_tools(list_scripts: _Call, show_help: _Call, run: _Call, read_file: _C
         Tool(
             "script_file",
             "Read a file that a script made.",
-            _schema({"uri": name, "offset": {"type": "integer"}}, "uri"),
+            schema({"uri": name}, {"offset": {"type": "integer"}}),
             script_file,
             Effect.READS,
         ),
     )
-
-
-def _schema(properties: dict[str, object], *required: str) -> dict[str, object]:
-    """A schema in few words: every request carries it."""
-    schema: dict[str, object] = {"type": "object", "properties": properties}
-    return {**schema, "required": list(required)} if required else schema

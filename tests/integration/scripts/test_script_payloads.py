@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from skillkit.disclosure.tools import Argument
 from skillkit.scripts import Grants, Limits
 
 HELLO = """
@@ -30,6 +31,18 @@ def test_a_script_that_prints_json_answers_with_the_parsed_result(workshop, back
     assert meta["stdout_bytes"] == len('{"greeting": "Hello Ada"}\n')
     assert meta["stderr_bytes"] == 0
     assert meta["duration_ms"] > 0
+
+
+async def test_an_argument_of_the_tools_is_renamed_in_one_place(workshop, monkeypatch):
+    for name in ("SKILL", "SCRIPT", "ARGS"):
+        monkeypatch.setattr(Argument, name, f"of_{name.lower()}")
+    workshop.skill(hello_py=HELLO)
+    tools = {tool.name: tool for tool in workshop.tools().tools()}
+    call = {"of_skill": "demo", "of_script": "hello"}
+    answer = await tools["script_run"].call({**call, "of_args": ["Ada"]})
+    assert answer.data["result"] == {"greeting": "Hello Ada"}
+    assert "Greets people." in str((await tools["script_help"].call(call)).data)
+    assert "demo" in (await tools["script_list"].call({"of_skill": "demo"})).data["result"]
 
 
 def test_plain_text_is_the_result_when_json_is_not_asked_for(workshop):

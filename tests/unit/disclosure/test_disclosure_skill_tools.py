@@ -10,6 +10,7 @@ from skillkit import SkillManager
 from skillkit.core.authority import DefaultAuthority
 from skillkit.core.availability import Refusal
 from skillkit.disclosure import SkillContextProvider, SkillSession
+from skillkit.disclosure.tools import Argument
 
 ERROR = re.compile(r'<skill_context id="(.*?)"><error code="(\w+)">(.*)</error></skill_context>', re.DOTALL)
 
@@ -42,6 +43,15 @@ async def test_loading_gives_instructions_resources_and_a_directive(write_skill,
     assert "Forms" not in answer
     assert "<execution_directive>\n" in answer
     assert answer.endswith("</execution_directive>\n</skill_context>")
+
+
+async def test_an_argument_is_renamed_in_one_place(write_skill, tool, monkeypatch):
+    write_skill("pdf")
+    monkeypatch.setattr(Argument, "SKILL", "of_skill")
+    for name, more in (("load_skill", {}), ("read_skill_resource", {"path": "SKILL.md"})):
+        assert "of_skill" in tool(name).definition["parameters"]["required"]
+        answer = await tool(name).call({"of_skill": "pdf", **more})
+        assert not answer.failed, answer.text
 
 
 async def test_resource_names_are_capped_and_it_is_said(write_skill, tool):

@@ -15,6 +15,7 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
+from skillkit.disclosure.tools import Argument
 from skillkit.matching import SkillMatcher
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class SkillSwitches:
         if session.get(identity) is None:
             tools = self.runtime.skills.provider.tools(session)
             load = next(tool for tool in tools if tool.event is Kind.LOADED)
-            result = await load.call({"skill_id": identity})
+            result = await load.call({Argument.SKILL: identity})
             if session.get(identity) is None:
                 raise SkillsUseError(f"{identity} cannot be pinned: {result.text}")
         session.bring_back(

@@ -40,6 +40,7 @@ from skillkit.agent.models.provider import UNAIDED
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure import SkillSession
+from skillkit.disclosure.tools import Argument, named_skill
 
 NOTHING_READ = Reply("", prompt_tokens=0, processed_tokens=0, reply_tokens=0, cut=False)
 
@@ -70,8 +71,8 @@ class TurnSkills:
 
     def help_text(self, call: Call) -> str:
         """Return the help text of the script that a call runs."""
-        skill = self.manager.find_skill(str(call.arguments.get("skill_id", "")))
-        return help_text(skill, str(call.arguments.get("script_name", ""))) if skill is not None else ""
+        skill = self.manager.find_skill(named_skill(call.arguments))
+        return help_text(skill, str(call.arguments.get(Argument.SCRIPT, ""))) if skill is not None else ""
 
 
 class LocalChatClient(

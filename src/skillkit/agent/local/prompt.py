@@ -9,6 +9,7 @@ from agent_framework import FunctionTool, Message
 from skillkit.agent.local.engine import CONTEXT_TOKENS, MAX_ANSWER_TOKENS, Turn
 from skillkit.agent.local.examples import Example
 from skillkit.agent.local.reply import NO_TOOL_TEXT, Call, ToolSpec
+from skillkit.disclosure.tools import Argument
 from skillkit.integrations.agent_framework import INSERTED
 
 CHARACTERS_PER_TOKEN = 3
@@ -18,15 +19,16 @@ MAX_EARLIER_CHARACTERS = 600
 """Characters kept of an earlier answer in the prompt for a call."""
 
 
-SYSTEM = """\
+SYSTEM = f"""\
 Reply to the last message with one JSON object.
-{"tool": NAME, "arguments": {...}} calls the tool that does what is asked; take values from what was said.
-{"tool": "none"} is for everything that no tool does: knowledge, arithmetic, writing, chat.
+{{"tool": NAME, "arguments": {{...}}}} calls the tool that does what is asked; take values from what was said.
+{{"tool": "none"}} is for everything that no tool does: knowledge, arithmetic, writing, chat.
 
 An example with other tools:
 - get_weather(city: string, unit?: celsius|fahrenheit): Weather in a city.
 - send_note(to: list of string, text: string): Send a note.
-- script_run(skill_id: pdf-forms, script_name: count|fill, args?: list of string): Run a script.
+- script_run({Argument.SKILL}: pdf-forms, {Argument.SCRIPT}: count|fill, \
+{Argument.ARGS}?: list of string): Run a script.
 - list_skills(): List the skills."""
 
 REAL = "That was an example. These are your tools, and there are no others:"
@@ -41,16 +43,14 @@ def _written(tool: str, **arguments: Any) -> str:
     return Call(tool, arguments).text()
 
 
+_COUNT = {Argument.SKILL: "pdf-forms", Argument.SCRIPT: "count", Argument.ARGS: ["a.pdf", "--pages", "1"]}
 DEMONSTRATION: list[Turn] = [
     {"role": "system", "content": SYSTEM},
     *exchange("what is 12 * 12?", NO_TOOL_TEXT),
     *exchange("how many °F in Oslo?", _written("get_weather", city="Oslo", unit="fahrenheit")),
     *exchange("who discovered penicillin?", NO_TOOL_TEXT),
     *exchange("use the weather skill for Rome", _written("get_weather", city="Rome")),
-    *exchange(
-        "run count of pdf-forms on a.pdf with --pages 1",
-        _written("script_run", skill_id="pdf-forms", script_name="count", args=["a.pdf", "--pages", "1"]),
-    ),
+    *exchange("run count of pdf-forms on a.pdf with --pages 1", _written("script_run", **_COUNT)),
     *exchange("thanks, bye!", NO_TOOL_TEXT),
     *exchange("what can you do?", _written("list_skills")),
     *exchange("tell Ann and Bo: lunch at one", _written("send_note", to=["Ann", "Bo"], text="lunch at one")),

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from skillkit.core.foreign_json import parse_json
+from skillkit.disclosure.tools import Argument
 
 NO_TOOL = "none"
-ARGS = "args"
 _WORD = re.compile(r"\w+")
 _LISTED_VALUES = 12
 _KEPT = (
@@ -140,7 +140,7 @@ def missing_value(call: Call, tool: ToolSpec, known: str) -> str | None:
     """Return a question for the first value that does not occur in `known`; None if all do.
 
     Checks required strings without enum or default, each string of a required list, and positional values of
-    a script's `args`.
+    a script's arguments.
     """
     words = set(_words(known))
     for name, value in _checked(call, tool):
@@ -153,7 +153,7 @@ def missing_value(call: Call, tool: ToolSpec, known: str) -> str | None:
 def _checked(call: Call, tool: ToolSpec) -> Iterator[tuple[str, str]]:
     for name, value in call.arguments.items():
         schema = tool.properties.get(name, {})
-        if name == ARGS and isinstance(value, list):
+        if name == Argument.ARGS and isinstance(value, list):
             yield from ((name, each) for each in _positional(value))
         elif name not in tool.required or "default" in schema:
             continue

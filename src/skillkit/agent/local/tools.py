@@ -10,11 +10,10 @@ from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure import SkillSession, Tool, ToolSource
 from skillkit.disclosure.tool_sources import WrappedTools
-from skillkit.disclosure.tools import SKILL_ALIASES, Effect, find_tool
+from skillkit.disclosure.tools import SKILL_ALIASES, Argument, Effect, find_tool, named_skill, schema
 from skillkit.matching.terms import terms
 from skillkit.scripts.catalogue import find_scripts
 
-SKILL, SCRIPT, PATH = "skill_id", "script_name", "path"
 READ = "read_skill_resource"
 ON_SKILLS = (READ, "script_list", "script_help", "script_run")
 _OF_THE_MATCHER = frozenset({"load_skill", "search_skills"})
@@ -48,7 +47,7 @@ class LocalTools(WrappedTools):
         if tool.name in _OF_THE_MATCHER:
             return None
         properties = tool.parameters.get("properties")
-        if not isinstance(properties, Mapping) or SKILL not in properties:
+        if not isinstance(properties, Mapping) or Argument.SKILL not in properties:
             return tool
         skills = skills_of_turn(self.manager, session)
         named = [choices for skill in skills if (choices := self._choices(skill, properties))]
@@ -56,20 +55,21 @@ class LocalTools(WrappedTools):
 
     def _choices(self, skill: SkillMetadata, properties: Mapping[str, object]) -> dict[str, list[str]]:
         """Return the valid values of a tool's arguments for a skill; empty if the tool has no use there."""
-        choices = {SKILL: [skill.canonical_name]}
-        if SCRIPT in properties:
-            choices[SCRIPT] = [script.name for script in find_scripts(skill)]
-        if PATH in properties:
-            choices[PATH] = files_of(skill, self.manager)[:_MOST_NAMES]
+        choices = {Argument.SKILL: [skill.canonical_name]}
+        if Argument.SCRIPT in properties:
+            choices[Argument.SCRIPT] = [script.name for script in find_scripts(skill)]
+        if Argument.PATH in properties:
+            choices[Argument.PATH] = files_of(skill, self.manager)[:_MOST_NAMES]
         return choices if all(choices.values()) else {}
 
     def _showing(self, tool: Tool, session: SkillSession) -> Tool:
         """Return the tool that reads files, changed to return the passage nearest to the request."""
 
-        async def read(skill_id: str = "", path: str = "", **_: object) -> object:
-            page = await self.manager.aread_resource(skill_id, path, 0, _MAX_FILE)
+        async def read(**given: str) -> object:
+            skill, path = given[Argument.SKILL], given[Argument.PATH]
+            page = await self.manager.aread_resource(skill, path, 0, _MAX_FILE)
             text = passage(page.text or "", session.latest_request)
-            return f"{skill_id}/{page.path}:\n\n{text}" if text else f"{skill_id}/{page.path} has no text."
+            return f"{skill}/{page.path}:\n\n{text}" if text else f"{skill}/{page.path} has no text."
 
         return replace(tool, handler=read)
 
@@ -81,17 +81,17 @@ class LocalTools(WrappedTools):
         async def list_skills(**_: object) -> object:
             return {skill.canonical_name: skill.description for skill in offered}
 
-        async def describe_skill(skill_id: str = "", **_: object) -> object:
-            return await asyncio.to_thread(describe, self.manager.get_skill(skill_id), self.manager)
+        async def describe_skill(**given: object) -> object:
+            return await asyncio.to_thread(describe, self.manager.get_skill(named_skill(given)), self.manager)
 
         names = [skill.canonical_name for skill in offered][:_MOST_NAMES]
-        one: dict[str, object] = {SKILL: {"type": "string", "enum": names}}
+        nothing = {**schema({}), "required": []}
         return (
-            Tool("list_skills", "List all skills.", _schema({}), list_skills, Effect.READS),
+            Tool("list_skills", "List all skills.", nothing, list_skills, Effect.READS),
             Tool(
                 "describe_skill",
                 "Say what a skill can do.",
-                _schema(one, SKILL),
+                schema({Argument.SKILL: {"type": "string", "enum": names}}),
                 describe_skill,
                 Effect.READS,
                 aliases=SKILL_ALIASES,
@@ -147,7 +147,3 @@ def _choosing(tool: Tool, properties: Mapping[str, object], named: Sequence[dict
 
 def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _schema(properties: dict[str, object], *required: str) -> dict[str, object]:
-    return {"type": "object", "properties": properties, "required": list(required)}

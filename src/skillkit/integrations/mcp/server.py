@@ -29,7 +29,7 @@ from skillkit.core.text import one_line
 from skillkit.disclosure import SkillContextProvider, SkillRefusedError, SkillSession
 from skillkit.disclosure.activator import Activator
 from skillkit.disclosure.session import Origin
-from skillkit.disclosure.tools import Effect, Tool
+from skillkit.disclosure.tools import Effect, Tool, named_skill
 from skillkit.integrations.conversation import Conversation
 from skillkit.integrations.default_tools import Paths, default_provider, manager_of
 from skillkit.integrations.mcp.published import (
@@ -199,16 +199,15 @@ class SkillServer:
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> Any:
         conversation = self._conversation(context)
         result = await conversation.call(params.name, params.arguments or {}, approved=True)
-        named = (params.arguments or {}).get("skill_id") or (params.arguments or {}).get("skill_name")
-        text = self._shown(result.text, named, context)
+        text = self._shown(result.text, named_skill(params.arguments or {}), context)
         content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
         return types.CallToolResult(content=[*content, *made_content(result)], is_error=result.failed)
 
-    def _shown(self, text: str, named: object, context: Context) -> str:
+    def _shown(self, text: str, named: str, context: Context) -> str:
         """Return text as the client may see it: without paths of this machine if it is remote."""
         if not _is_remote(context):
             return text
-        skill = self.manager.find_skill(named) if isinstance(named, str) else None
+        skill = self.manager.find_skill(named)
         if self._scripts is not None:
             text = text.replace(f"{self._scripts.outputs.folder}/", SCHEME)
         return self._published.without_paths(text, skill)
