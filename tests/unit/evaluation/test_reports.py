@@ -107,6 +107,18 @@ def test_sarif_names_rule_level_and_place(tmp_path):
     assert place["region"] == {"startLine": 3}
 
 
+def test_sarif_has_uris_for_files_outside_the_repository_and_for_names_with_spaces(tmp_path):
+    problem = Problem("is wrong", "a b.md", 3)
+    results = [
+        Result(Tier.STATIC, name, "x", CaseOutcome.FAILED, problems=(problem,)) for name in "in out".split()
+    ]
+    skills = (SkillUnderTest("in", str(tmp_path / "repo/in")), SkillUnderTest("out", str(tmp_path / "out")))
+    log = json.loads(rendered(Report(tuple(results), skills), "sarif", tmp_path / "repo"))
+    places = [found["locations"][0]["physicalLocation"] for found in log["runs"][0]["results"]]
+    outside = (tmp_path.resolve() / "out").as_uri()
+    assert [place["artifactLocation"]["uri"] for place in places] == ["in/a%20b.md", f"{outside}/a%20b.md"]
+
+
 def test_the_page_counts_tokens_in_tokens_where_a_program_reports_none():
     measured = {
         "with_skill": 1.0,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 from skillkit.core.disk import real_path
 from skillkit.core.text import escape_hidden
@@ -59,7 +60,8 @@ def sarif_log(report: Report, base: Path) -> dict[str, object]:
 
 
 def _location(path: str, line: int | None) -> dict[str, object]:
-    place: dict[str, object] = {"artifactLocation": {"uri": Path(path).as_posix()}}
+    uri = Path(path).as_uri() if Path(path).is_absolute() else quote(path)
+    place: dict[str, object] = {"artifactLocation": {"uri": uri}}
     if line:
         place["region"] = {"startLine": line}
     return {"physicalLocation": place}
