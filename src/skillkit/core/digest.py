@@ -12,9 +12,6 @@ from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError, S
 from skillkit.core.limits import SKILL_BYTES, SKILL_FILES, TREE_DEPTH, TREE_ENTRIES
 from skillkit.core.text import escape_hidden
 
-MAX_FILES, MAX_BYTES, MAX_DEPTH = SKILL_FILES, SKILL_BYTES, TREE_DEPTH
-_MAX_ENTRIES = TREE_ENTRIES
-"""Files and folders together, so that a tree of folders alone is limited too."""
 _CHUNK = 1024 * 1024
 _NO_FOLLOW = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -46,7 +43,7 @@ class TreeDigest:
         return TreeDigest(f"sha256:{whole.hexdigest()}", MappingProxyType(dict(files)))
 
 
-def tree_digest(folder: Path, *, max_files: int = MAX_FILES, max_bytes: int = MAX_BYTES) -> TreeDigest:
+def tree_digest(folder: Path, *, max_files: int = SKILL_FILES, max_bytes: int = SKILL_BYTES) -> TreeDigest:
     """The digest of everything beneath `folder`.
 
     Raises SkillSecurityError for a symbolic link or a special file, SizeLimitExceededError for too
@@ -101,7 +98,7 @@ def chunks_of(descriptor: int, path: str, folder: Path) -> Iterator[bytes]:
 
 
 def open_tree(
-    folder: Path, *, max_files: int = MAX_FILES, skipped: frozenset[str] = frozenset()
+    folder: Path, *, max_files: int = SKILL_FILES, skipped: frozenset[str] = frozenset()
 ) -> Iterator[tuple[str, int]]:
     """Yield every file beneath `folder` with a descriptor that is open until the next iteration.
 
@@ -112,7 +109,7 @@ def open_tree(
     except OSError as error:
         raise ContentLoadError(f"Cannot read the folder {folder}: {error.strerror}") from error
     count = 0
-    entries = _Entries(folder, max(_MAX_ENTRIES, 2 * max_files))
+    entries = _Entries(folder, max(TREE_ENTRIES, 2 * max_files))
     try:
         for path, descriptor in _walk(root, "", folder, skipped, entries):
             count += 1
@@ -131,8 +128,8 @@ class _Entries:
         self._limit = self._left = limit
 
     def of(self, descriptor: int, depth: int) -> list[str]:
-        if depth > MAX_DEPTH:
-            raise SizeLimitExceededError(f"{self._folder} has folders more than {MAX_DEPTH} deep")
+        if depth > TREE_DEPTH:
+            raise SizeLimitExceededError(f"{self._folder} has folders more than {TREE_DEPTH} deep")
         names: list[str] = []
         try:
             with os.scandir(descriptor) as entries:

@@ -14,12 +14,8 @@ from threading import Lock
 
 from skillkit.core.digest import FileDigest, TreeDigest, file_digest, read_tree, tree_digest
 from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError, SkillsUseError
-from skillkit.core.limits import TREE_BYTES, TREE_ENTRIES, TREE_FILES
+from skillkit.core.limits import TREE_BYTES, TREE_DEPTH, TREE_ENTRIES, TREE_FILES
 
-MAX_FILES, MAX_BYTES = TREE_FILES, TREE_BYTES
-"""Most that is hashed to check a skill; no card shows more than that."""
-_MAX_DEPTH = 50
-MAX_ENTRIES = TREE_ENTRIES
 _MAX_TREES = 2048
 _SETTLED_NS = 1_000_000_000
 """Time after which a change has another timestamp than the one before it, and a started write has ended."""
@@ -106,7 +102,7 @@ class DigestMemo:
             result = (
                 _digest_with_links(folder, stamp.links)
                 if key[1]
-                else tree_digest(folder, max_files=MAX_FILES, max_bytes=MAX_BYTES)
+                else tree_digest(folder, max_files=TREE_FILES, max_bytes=TREE_BYTES)
             )
         except SkillsUseError as error:
             result = error
@@ -130,7 +126,7 @@ def _value(result: TreeDigest | SkillsUseError) -> TreeDigest:
 
 
 def _digest_with_links(folder: Path, links: tuple[str, ...]) -> TreeDigest:
-    plain = read_tree(folder, max_files=MAX_FILES, max_bytes=MAX_BYTES, skipped=frozenset(links))
+    plain = read_tree(folder, max_files=TREE_FILES, max_bytes=TREE_BYTES, skipped=frozenset(links))
     files = {path: file_digest(chunks, False) for path, _, chunks in plain}
     for path in links:
         try:
@@ -163,18 +159,18 @@ def _stamp(folder: Path) -> _Stamp:
                 )
             )
             if stat.S_ISDIR(mode):
-                if prefix.count("/") >= _MAX_DEPTH:
-                    raise SizeLimitExceededError(f"{folder} has folders more than {_MAX_DEPTH} deep")
+                if prefix.count("/") >= TREE_DEPTH:
+                    raise SizeLimitExceededError(f"{folder} has folders more than {TREE_DEPTH} deep")
                 waiting.append(f"{prefix}{name}/")
             else:
                 count += 1
                 size += status.st_size
             if stat.S_ISLNK(mode):
                 links.append(prefix + name)
-            if count > MAX_FILES or size > MAX_BYTES or len(entries) > MAX_ENTRIES:
+            if count > TREE_FILES or size > TREE_BYTES or len(entries) > TREE_ENTRIES:
                 raise SizeLimitExceededError(
-                    f"{folder} is too large to check: more than {MAX_FILES:,} files, {MAX_BYTES:,} bytes or "
-                    f"{MAX_ENTRIES:,} entries"
+                    f"{folder} is too large to check: more than {TREE_FILES:,} files, "
+                    f"{TREE_BYTES:,} bytes or {TREE_ENTRIES:,} entries"
                 )
     return _Stamp(tuple(entries), tuple(links), changed)
 

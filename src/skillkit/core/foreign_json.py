@@ -9,10 +9,6 @@ from typing import Any
 
 from skillkit.core.limits import JSON_BYTES, JSON_DEPTH
 
-MAX_BYTES = JSON_BYTES
-_MAX_DEPTH = JSON_DEPTH
-"""Whatever encodes or walks the value afterwards must not run out of stack."""
-
 
 def parse_json(text: str | bytes, **options: Any) -> Any:
     """Parse one document; `options` are those of `json.loads`."""
@@ -21,7 +17,7 @@ def parse_json(text: str | bytes, **options: Any) -> Any:
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     opening = ("[", "{") if isinstance(text, str) else (b"[", b"{")
-    if sum(map(text.count, opening)) > _MAX_DEPTH and _deeper_than(value, _MAX_DEPTH):  # type: ignore[arg-type]
+    if sum(map(text.count, opening)) > JSON_DEPTH and _deeper_than(value, JSON_DEPTH):  # type: ignore[arg-type]
         raise ValueError("nested too deeply")
     return value
 
@@ -31,7 +27,7 @@ def read_json(path: Path) -> Any:
     return parse_json(read_plain(path))
 
 
-def read_plain(path: Path, limit: int = MAX_BYTES) -> bytes:
+def read_plain(path: Path, limit: int = JSON_BYTES) -> bytes:
     """Read a regular file; OSError for a FIFO, a device or a folder, ValueError for too many bytes."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:

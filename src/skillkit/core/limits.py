@@ -12,7 +12,7 @@ TREE_FILES = 4096
 """Files of a tree that is checked in place: a project's folder, a local skill under development."""
 TREE_BYTES = 256 * MIB
 TREE_ENTRIES = 10_000
-"""Entries of one folder that are read."""
+"""Files and folders of a tree together, so that folders alone are limited too."""
 TREE_DEPTH = 32
 
 # Files of our own
@@ -39,6 +39,7 @@ ARCHIVE_BYTES = 64 * MIB
 
 JSON_BYTES = 64 * MIB
 JSON_DEPTH = 100
+"""Whatever encodes or walks the value afterwards must not run out of stack."""
 
 # Test cases
 

@@ -9,10 +9,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from skillkit.core.digest import read_tree
-from skillkit.core.digest_memo import MAX_BYTES, MAX_ENTRIES, MAX_FILES, DigestMemo, tree_digests
+from skillkit.core.digest_memo import DigestMemo, tree_digests
 from skillkit.core.disk import remove_tree, unreachable
 from skillkit.core.exceptions import SizeLimitExceededError, SkillsUseError
 from skillkit.core.folder_cache import ChangedFolderError, FolderCache
+from skillkit.core.limits import TREE_BYTES, TREE_ENTRIES, TREE_FILES
 
 KEPT_TREES = 64
 KEPT_BYTES = 1 << 30
@@ -107,7 +108,7 @@ def copy_tree(source: Path, target: Path) -> int:
     links = links_of(source)
     total = 0
     for path, executable, chunks in read_tree(
-        source, max_files=MAX_FILES, max_bytes=MAX_BYTES, skipped=frozenset(links)
+        source, max_files=TREE_FILES, max_bytes=TREE_BYTES, skipped=frozenset(links)
     ):
         place = target / path
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -126,11 +127,11 @@ def copy_tree(source: Path, target: Path) -> int:
 def links_of(folder: Path) -> dict[str, str]:
     """Return the text of every link beneath `folder`, by its path there."""
     found: dict[str, str] = {}
-    left = MAX_ENTRIES
+    left = TREE_ENTRIES
     for where, folders, files in os.walk(folder):
         left -= len(folders) + len(files)
         if left < 0:
-            raise SizeLimitExceededError(f"{folder} has more than {MAX_ENTRIES:,} files and folders")
+            raise SizeLimitExceededError(f"{folder} has more than {TREE_ENTRIES:,} files and folders")
         for name in (*folders, *files):
             path = os.path.join(where, name)
             with suppress(OSError):

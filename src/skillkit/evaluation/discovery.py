@@ -11,7 +11,6 @@ from skillkit.core.limits import CASE_DOCUMENTS
 from skillkit.evaluation.cases import Suite, Unreadable
 from skillkit.evaluation.formats import SUFFIXES, read_cases_file
 
-MAX_FILES = CASE_DOCUMENTS
 MAX_DEPTH = 12
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "dist", "build", "target"})
 _FOLDERS = frozenset(
@@ -77,7 +76,7 @@ def _candidates(places: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
             continue
         inside = {part.lower() for part in real_path(place).parts[-2:]}
         for number, (path, folders) in enumerate(_walk(place)):
-            if number >= MAX_FILES:
+            if number >= CASE_DOCUMENTS:
                 return
             known = folders | (inside & _FOLDERS)
             name = path.name.lower()

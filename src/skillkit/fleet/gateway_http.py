@@ -10,14 +10,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from skillkit.core.digest_memo import MAX_BYTES
+from skillkit.core.limits import TREE_BYTES
 from skillkit.fleet.cluster import FleetError
 from skillkit.fleet.fair_queue import QueueFullError
 from skillkit.fleet.gateway import EndedRunError, Gateway, Run
 from skillkit.fleet.operations import metrics_text
 from skillkit.fleet.sealing import OPERATOR, SealError
 
-_MAX_BODY = 2 * MAX_BYTES
+_MAX_BODY = 2 * TREE_BYTES
 _MAX_WAIT = 5.0
 """Maximum long-poll in seconds for a run; each request also counts as the program's heartbeat."""
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from skillkit.core.digest import open_tree
-from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.limits import TREE_BYTES, TREE_FILES
 from skillkit.core.pinned_trees import links_of
 from skillkit.scripts.documents import DocumentError, request_from_json, request_to_json
 from skillkit.scripts.models import ScriptRequest
@@ -60,11 +60,11 @@ class _TreePacker:
     def __init__(self) -> None:
         self._bytes = io.BytesIO()
         self._archive = tarfile.open(fileobj=self._bytes, mode="w", format=tarfile.PAX_FORMAT)  # noqa: SIM115
-        self._left = MAX_BYTES
+        self._left = TREE_BYTES
 
     def add_folder(self, folder: Path, prefix: str) -> None:
         links = dict(sorted(links_of(folder).items()))
-        for path, descriptor in open_tree(folder, max_files=MAX_FILES, skipped=frozenset(links)):
+        for path, descriptor in open_tree(folder, max_files=TREE_FILES, skipped=frozenset(links)):
             self.add_file(prefix + path, descriptor)
         for path, text in links.items():
             member = tarfile.TarInfo(prefix + path)
@@ -78,7 +78,7 @@ class _TreePacker:
             content = file.read(self._left + 1)
         self._left -= len(content)
         if self._left < 0:
-            raise PackedTreeError(f"input files exceed {MAX_BYTES:,} bytes")
+            raise PackedTreeError(f"input files exceed {TREE_BYTES:,} bytes")
         member = tarfile.TarInfo(name)
         member.size = len(content)
         member.mode = 0o755 if os.fstat(descriptor).st_mode & 0o111 else 0o644
@@ -121,8 +121,8 @@ def _bounded(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
     size = 0
     for number, member in enumerate(archive):
         size += member.size
-        if number >= MAX_FILES or size > MAX_BYTES:
-            raise PackedTreeError(f"The tree exceeds {MAX_FILES:,} files or {MAX_BYTES:,} bytes")
+        if number >= TREE_FILES or size > TREE_BYTES:
+            raise PackedTreeError(f"The tree exceeds {TREE_FILES:,} files or {TREE_BYTES:,} bytes")
         if not (member.isreg() or member.issym()):
             raise PackedTreeError(f"'{member.name}' is neither a plain file nor a link")
         yield member

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES
 from skillkit.core.disk import real_path
+from skillkit.core.limits import TREE_BYTES, TREE_FILES
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import escape_hidden
 from skillkit.install.added_sources import REMOTE_FOLDER
@@ -139,7 +139,7 @@ def _set_trust(context: InstallContext, skill: InstalledSkill, digest: str | Non
 @reporting_disk_errors()
 def trust_folder(context: InstallContext, skill: SkillMetadata, *, pinned: str | None = None) -> str:
     """Approve a skill in a project folder by the digest of its bytes; return the digest."""
-    tree = read_folder(skill.base_dir, TreeLimits(MAX_FILES, MAX_BYTES))
+    tree = read_folder(skill.base_dir, TreeLimits(TREE_FILES, TREE_BYTES))
     digest = tree.digest.digest
     _refuse_announced(context, skill, digest)
     if digest not in context.registry.consents.digests(ConsentKind.USE):

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from skillkit.core.digest import MAX_BYTES, MAX_FILES, FileDigest, TreeDigest, read_tree
+from skillkit.core.digest import FileDigest, TreeDigest, read_tree
 from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError, SkillSecurityError
+from skillkit.core.limits import SKILL_BYTES, SKILL_FILES
 from skillkit.install.exceptions import InstallError, Remedy, UnsafeTreeError
 from skillkit.install.paths import check_paths, safe_name
 
@@ -22,8 +23,8 @@ MAX_HEADER_FILE = 1024 * 1024
 class TreeLimits:
     """Maximum files and bytes of a skill."""
 
-    max_files: int = MAX_FILES
-    max_bytes: int = MAX_BYTES
+    max_files: int = SKILL_FILES
+    max_bytes: int = SKILL_BYTES
 
 
 def refuse_large(files: int, size: int, limits: TreeLimits) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from skillkit.core.digest import open_tree
-from skillkit.core.digest_memo import MAX_FILES
+from skillkit.core.limits import TREE_FILES
 from skillkit.core.pinned_trees import links_of
 from skillkit.scripts.interpreters import NODE_SUFFIXES
 
@@ -40,7 +40,7 @@ def read_files(
 ) -> dict[str, bytes]:
     """All files of a skill by path, and the content of scripts and of those that end so."""
     files: dict[str, bytes] = {}
-    for path, descriptor in open_tree(folder, max_files=MAX_FILES, skipped=frozenset(links_of(folder))):
+    for path, descriptor in open_tree(folder, max_files=TREE_FILES, skipped=frozenset(links_of(folder))):
         is_read = path in scripts or path.lower().endswith(endings)
         files[path] = os.pread(descriptor, most + 1, 0) if is_read else b""
     return files

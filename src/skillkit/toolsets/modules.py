@@ -19,8 +19,8 @@ from pathlib import Path
 from threading import RLock
 
 from skillkit.core.digest import FileDigest, TreeDigest, file_digest, read_tree
-from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES
 from skillkit.core.disk import agent_home, writable_folder
+from skillkit.core.limits import TREE_BYTES, TREE_FILES
 from skillkit.core.pinned_trees import TreeStore
 
 _NAMESPACE = "skillkit_skills"
@@ -53,7 +53,7 @@ def read_sources(base: Path) -> SkillSources:
     """Digest the whole tree and keep what can be imported: it is not read from the disk again."""
     digests: dict[str, FileDigest] = {}
     sources: dict[str, bytes] = {}
-    for path, executable, chunks in read_tree(base, max_files=MAX_FILES, max_bytes=MAX_BYTES):
+    for path, executable, chunks in read_tree(base, max_files=TREE_FILES, max_bytes=TREE_BYTES):
         if path.endswith(".py"):
             sources[path] = b"".join(chunks)
         digests[path] = file_digest([sources[path]] if path in sources else chunks, executable)

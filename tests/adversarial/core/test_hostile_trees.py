@@ -76,7 +76,7 @@ def test_an_empty_folder_is_removed_where_no_descriptor_is_left(
 
 
 def test_folders_without_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(digest, "_MAX_ENTRIES", 50)
+    monkeypatch.setattr(digest, "TREE_ENTRIES", 50)
     for number in range(60):
         (tmp_path / f"{number}").mkdir()
     with pytest.raises(SizeLimitExceededError, match="more than 50 files and folders"):

@@ -93,7 +93,7 @@ def test_files_that_vanished_meanwhile_are_shared_with_nobody(tmp_path: Path) ->
 
 
 def test_looking_for_links_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pinned_trees, "MAX_ENTRIES", 10)
+    monkeypatch.setattr(pinned_trees, "TREE_ENTRIES", 10)
     (tmp_path / "link").symlink_to("x")
     assert links_of(tmp_path) == {"link": "x"}
     for number in range(10):

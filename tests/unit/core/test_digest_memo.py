@@ -108,7 +108,7 @@ def test_a_folder_that_is_too_large_or_gone_has_no_digest(tmp_path: Path) -> Non
 def test_a_bottomless_folder_has_no_digest(tmp_path: Path) -> None:
     deep = tmp_path.joinpath(*["d"] * 60)
     deep.mkdir(parents=True)
-    with pytest.raises(SkillsUseError, match="more than 50 deep"):
+    with pytest.raises(SkillsUseError, match="more than 32 deep"):
         DigestMemo().with_links(tmp_path)
 
 

@@ -85,12 +85,12 @@ def test_other_bytes_are_refused_or_an_empty_tree(tmp_path, data):
 
 def test_more_than_a_tree_may_hold_is_refused(tmp_path, monkeypatch, tree):
     packed = pack_tree(tree)
-    monkeypatch.setattr(packing, "MAX_BYTES", 100)
+    monkeypatch.setattr(packing, "TREE_BYTES", 100)
     with pytest.raises(PackedTreeError, match="bytes"):
         unpack_tree(packed, tmp_path / "there")
     with pytest.raises(PackedTreeError, match="bytes"):
         pack_tree(tree)
-    monkeypatch.setattr(packing, "MAX_BYTES", 1 << 20)
-    monkeypatch.setattr(packing, "MAX_FILES", 2)
+    monkeypatch.setattr(packing, "TREE_BYTES", 1 << 20)
+    monkeypatch.setattr(packing, "TREE_FILES", 2)
     with pytest.raises(PackedTreeError, match="files"):
         unpack_tree(packed, tmp_path / "there2")

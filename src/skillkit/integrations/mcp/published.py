@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from skillkit.core import header
 from skillkit.core.authority import current_requester
 from skillkit.core.content import read_whole
-from skillkit.core.digest import MAX_BYTES, FileDigest, tree_digest
+from skillkit.core.digest import FileDigest, tree_digest
 from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import (
     ContentLoadError,
@@ -22,6 +22,7 @@ from skillkit.core.exceptions import (
     SkillParsingError,
     SkillsUseError,
 )
+from skillkit.core.limits import SKILL_BYTES
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.core.path_resolver import open_beneath
@@ -243,12 +244,12 @@ def read_file(skill: SkillMetadata, path: str) -> bytes:
     actual = skill.skill_path.name if path == SKILL_FILE else path
     with open_beneath(skill.base_dir, actual) as descriptor:
         size = os.fstat(descriptor).st_size
-        if size > MAX_BYTES:
+        if size > SKILL_BYTES:
             raise SizeLimitExceededError(
-                f"'{path}' of skill '{skill.name}' has more than {MAX_BYTES:,} bytes"
+                f"'{path}' of skill '{skill.name}' has more than {SKILL_BYTES:,} bytes"
             )
         with os.fdopen(os.dup(descriptor), "rb") as file:
-            return file.read(MAX_BYTES)
+            return file.read(SKILL_BYTES)
 
 
 def media_type(path: str) -> str:

@@ -14,9 +14,10 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ConfigDict
 
-from skillkit.core.digest import MAX_BYTES, MAX_FILES, FileDigest, TreeDigest
+from skillkit.core.digest import FileDigest, TreeDigest
 from skillkit.core.exceptions import SkillSecurityError, SkillsUseError
 from skillkit.core.foreign_json import parse_json
+from skillkit.core.limits import SKILL_BYTES, SKILL_FILES
 from skillkit.core.names import refusal as name_refusal
 from skillkit.core.path_resolver import safe_parts
 from skillkit.integrations.mcp.published import INDEX_URI, MANIFEST, SCHEME, SKILL_FILE, written_header
@@ -75,8 +76,10 @@ class RemoteSkill:
             files[path] = file
         if SKILL_FILE not in files:
             raise RemoteSkillError(f"{uri[:100]!r} does not list its own SKILL.md")
-        if len(files) > MAX_FILES or sum(file.size for file in files.values()) > MAX_BYTES:
-            raise RemoteSkillError(f"{uri[:100]!r} has more than {MAX_FILES} files or {MAX_BYTES:,} bytes")
+        if len(files) > SKILL_FILES or sum(file.size for file in files.values()) > SKILL_BYTES:
+            raise RemoteSkillError(
+                f"{uri[:100]!r} has more than {SKILL_FILES} files or {SKILL_BYTES:,} bytes"
+            )
         return cls(server, uri, dict(header), TreeDigest.of(files), entry.get(PARTIAL) is not True)
 
     def entry(self) -> dict[str, object]:

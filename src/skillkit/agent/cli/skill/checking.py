@@ -11,7 +11,7 @@ from skillkit.agent.cli.families import Family, Result
 from skillkit.agent.cli.options import MaxBytes, MaxFiles, NoEnable, Trusted, Yes, examples
 from skillkit.agent.cli.skill.installing import changed_result, enable, installer, show_use
 from skillkit.agent.cli.skill_names import ManyInstalled
-from skillkit.core.digest import MAX_BYTES, MAX_FILES
+from skillkit.core.limits import SKILL_BYTES, SKILL_FILES
 from skillkit.install.inspection import Verification
 from skillkit.install.lockfile import LOCK_FILE, find_lock
 from skillkit.install.tree import TreeLimits
@@ -84,8 +84,8 @@ def sync(
     ] = False,
     write: Annotated[bool, typer.Option("--write", help="Write the lock from the installed skills.")] = False,
     no_enable: NoEnable = False,
-    max_files: MaxFiles = MAX_FILES,
-    max_bytes: MaxBytes = MAX_BYTES,
+    max_files: MaxFiles = SKILL_FILES,
+    max_bytes: MaxBytes = SKILL_BYTES,
     yes: Yes = False,
     trusted: Trusted = False,
 ) -> Result:

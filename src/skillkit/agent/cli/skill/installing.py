@@ -28,8 +28,8 @@ from skillkit.agent.cli.skill_names import Installed, ManyInstalled, SomeInstall
 from skillkit.agent.journal import open_journal
 from skillkit.agent.remedies import explain
 from skillkit.core.codec import encode
-from skillkit.core.digest import MAX_BYTES, MAX_FILES
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
+from skillkit.core.limits import SKILL_BYTES, SKILL_FILES
 from skillkit.core.text import escape_hidden
 from skillkit.install.clients import InstallTargets, parse_clients
 from skillkit.install.exceptions import LocalEditsError, NotInstalledError
@@ -147,8 +147,8 @@ def add(
     ] = False,
     long: Long = False,
     no_enable: NoEnable = False,
-    max_files: MaxFiles = MAX_FILES,
-    max_bytes: MaxBytes = MAX_BYTES,
+    max_files: MaxFiles = SKILL_FILES,
+    max_bytes: MaxBytes = SKILL_BYTES,
     yes: Yes = False,
     trusted: Trusted = False,
     full: Full = False,
@@ -283,8 +283,8 @@ def update(
     test: Annotated[
         bool, typer.Option("--test", help="Test the new version, in the sandbox, before you are asked.")
     ] = False,
-    max_files: MaxFiles = MAX_FILES,
-    max_bytes: MaxBytes = MAX_BYTES,
+    max_files: MaxFiles = SKILL_FILES,
+    max_bytes: MaxBytes = SKILL_BYTES,
     yes: Yes = False,
     trusted: Trusted = False,
     full: Full = False,
