@@ -12,15 +12,13 @@ from skillkit.core.text import escape_hidden
 from skillkit.core.yaml_header import load_yaml
 from skillkit.install.exceptions import InstallError, LockFileError
 from skillkit.install.foreign_lock import ForeignSkill
-from skillkit.install.lockfile import MAX_LOCK, MAX_SKILLS
+from skillkit.install.lockfile import APM_LOCK_FILE, MAX_LOCK, MAX_SKILLS
 from skillkit.install.paths import installable
 from skillkit.install.sources.git_address import FULL_COMMIT
 from skillkit.install.sources.kinds import parse_source
 from skillkit.install.sources.layout import Skipped
 from skillkit.install.sources.source import Source, checked_path
 
-APM_LOCK_FILE = "apm.lock.yaml"
-APM_MANIFEST = "apm.yml"
 _VERSIONS = ("1", "2")
 _DEPLOYED = re.compile(r"(?:^|.*/)skills/(?P<name>[^/]+)(?:/(?P<file>.+))?")
 

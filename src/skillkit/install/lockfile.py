@@ -24,6 +24,7 @@ from skillkit.install.sources.kinds import parse_source, source_from_data, sourc
 from skillkit.install.sources.source import Source
 
 LOCK_FILE = "skills-lock.json"
+APM_LOCK_FILE, APM_MANIFEST = "apm.lock.yaml", "apm.yml"
 FORMAT = 1
 """The lock file of `npx skills`."""
 MAX_LOCK = 4 * 1024 * 1024
@@ -42,7 +43,7 @@ class Lock:
 
 def find_lock(folder: Path) -> Path:
     """Return the lock of a project: one of APM only if there is no other."""
-    found = (folder / name for name in (LOCK_FILE, "apm.lock.yaml", "apm.yml"))
+    found = (folder / name for name in (LOCK_FILE, APM_LOCK_FILE, APM_MANIFEST))
     return next((path for path in found if path.is_file()), folder / LOCK_FILE)
 
 

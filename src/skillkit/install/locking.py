@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from skillkit.install.apm_lock import APM_LOCK_FILE, APM_MANIFEST, read_apm_lock
+from skillkit.install.apm_lock import read_apm_lock
 from skillkit.install.changes import file_changes
 from skillkit.install.context import InstallContext
 from skillkit.install.exceptions import DriftError, LocalEditsError, reporting_disk_errors
@@ -12,7 +12,7 @@ from skillkit.install.fetch import LoadedSkill, fetch_at
 from skillkit.install.foreign_lock import ForeignSkill, find_all, parse_entries, sort_foreign
 from skillkit.install.inspection import info, verify
 from skillkit.install.lock_hashes import computed_hash
-from skillkit.install.lockfile import Lock, read_lock, write_lock
+from skillkit.install.lockfile import APM_LOCK_FILE, APM_MANIFEST, Lock, read_lock, write_lock
 from skillkit.install.plan import AddedSkills, offer_of, refuse_conflict, refuse_edits
 from skillkit.install.proposal import Proposal, ProposedSkill
 from skillkit.install.record import InstalledSkill

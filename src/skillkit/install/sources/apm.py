@@ -11,12 +11,10 @@ from skillkit.core.foreign_json import parse_json
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import NetworkError, SourceError
 from skillkit.install.semver import highest, parse_range
-from skillkit.install.sources.clawhub import OpenRelease
+from skillkit.install.sources.clawhub import NAME, VERSION, OpenRelease
 from skillkit.install.sources.source import Access, OpenSource, Source, check_address, checked_text
 from skillkit.install.tree import TreeFile
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]{0,99}")
 _TEXT = re.compile(
     r"apm:(?P<owner>[^/@#]+)/(?P<name>[^/@#]+)(?:@(?P<range>[^#]+))?#(?P<registry>https?://.+)"
 )
@@ -39,9 +37,9 @@ class ApmSource(Source):
 
     def __post_init__(self) -> None:
         for text in (self.owner, self.name):
-            checked_text(_NAME, text, "the name of an owner or a skill")
+            checked_text(NAME, text, "the name of an owner or a skill")
         object.__setattr__(self, "registry", check_address(self.registry).rstrip("/"))
-        if not _VERSION.fullmatch(self.range):
+        if not VERSION.fullmatch(self.range):
             try:
                 parse_range(self.range)
             except ValueError as error:
@@ -101,4 +99,4 @@ class ApmSource(Source):
             raise SourceError(escape_hidden(str(error))) from error
         if version is None:
             raise SourceError(f"{self} has no version matching '{escape_hidden(self.range)}'")
-        return checked_text(_VERSION, version, "a version"), digests[version]
+        return checked_text(VERSION, version, "a version"), digests[version]

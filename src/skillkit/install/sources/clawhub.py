@@ -21,8 +21,8 @@ from skillkit.install.sources.source import (
 from skillkit.install.tree import SkillTree, TreeFile
 
 REGISTRY = "https://clawhub.ai"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]{0,99}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]{0,99}")
 _TEXT = re.compile(
     r"clawhub:(?:(?P<owner>[^/@]+)/)?(?P<slug>[^/@#]+)(?:@(?P<version>[^#]+))?(?:#(?P<registry>https?://.+))?"
 )
@@ -52,7 +52,7 @@ class ClawHubSource(Source):
     path: str = ""
 
     def __post_init__(self) -> None:
-        for pattern, text in ((_NAME, self.slug), (_NAME, self.owner or self.slug), (_VERSION, self.version)):
+        for pattern, text in ((NAME, self.slug), (NAME, self.owner or self.slug), (VERSION, self.version)):
             checked_text(pattern, text, _MEANING)
         object.__setattr__(self, "registry", check_address(self.registry).rstrip("/"))
 
@@ -112,4 +112,4 @@ class ClawHubSource(Source):
             return self.version, notes
         if not newest:
             raise SourceError(f"{self} has no published version")
-        return checked_text(_VERSION, newest, _MEANING), notes
+        return checked_text(VERSION, newest, _MEANING), notes
