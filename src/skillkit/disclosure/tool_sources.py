@@ -55,10 +55,11 @@ class FixedTools:
 
 
 class JoinedTools:
-    """The tools of several sources; the first of a name wins, and a failing source is skipped."""
+    """The tools of several sources, also of those added later; the first of a name wins, and a failing source
+    is skipped."""
 
     def __init__(self, sources: Sequence[ToolSource]) -> None:
-        self.sources = tuple(sources)
+        self.sources = sources
 
     def tools(self, session: SkillSession) -> tuple[Tool, ...]:
         found: dict[str, Tool] = {}

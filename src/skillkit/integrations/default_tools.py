@@ -37,19 +37,6 @@ class ScriptSource:
         return self.scripts.tools() if usable else ()
 
 
-class AddedTools:
-    """The tools of `SkillManager.tool_sources`, whenever they were added."""
-
-    def __init__(self, manager: SkillManager) -> None:
-        self.manager = manager
-
-    def tools(self, session: SkillSession) -> tuple[Tool, ...]:
-        return JoinedTools(self.manager.tool_sources).tools(session)
-
-    def tool(self, name: str, session: SkillSession) -> Tool | None:
-        return JoinedTools(self.manager.tool_sources).tool(name, session)
-
-
 Paths = str | Path | Sequence[str | Path]
 Skills = SkillManager | SkillContextProvider | PythonSkills | Paths
 """What an integration is made from: folders of skills, skills in Python, a manager, or a provider."""
@@ -89,9 +76,12 @@ def default_sources(
     scripts: ScriptTools,
     on_error: Callable[[ToolsetError | str], object] | None = None,
 ) -> list[ToolSource]:
-    """Return the script tools and the toolsets of active skills; `on_error` gets load errors."""
+    """Return the script tools, the toolsets of active skills and what is added to `manager.tool_sources`.
+
+    `on_error` gets load errors.
+    """
     toolsets = ActiveToolsets(ToolsetLoader(manager), on_error)
-    return [ScriptSource(scripts, manager), toolsets, AddedTools(manager)]
+    return [ScriptSource(scripts, manager), toolsets, JoinedTools(manager.tool_sources)]
 
 
 def _provider(manager: SkillManager, scripts: ScriptTools) -> SkillContextProvider:

@@ -114,6 +114,14 @@ async def test_a_skill_can_be_unloaded_by_the_model(manager: SkillManager):
     assert "Use the table." in (await conversation.call("load_skill", {"skill_id": "tides"})).text
 
 
+def test_tools_are_added_to_a_conversation_that_has_begun(manager: SkillManager):
+    conversation = Conversation(manager)
+    assert conversation.tool("unload_skill") is None
+    manager.tool_sources.append(UnloadSkill())
+    assert conversation.tool("unload_skill") is not None
+    assert "unload_skill" in {tool.name for tool in conversation.tools()}
+
+
 def test_the_programs_own_words_stand_around_the_list(manager: SkillManager):
     provider = SkillContextProvider(manager, template="Our skills:\n{skills}\nPrefer them.")
     instructions = Conversation(provider).disclose("Good morning.").instructions

@@ -149,8 +149,5 @@ def walk(command: Any, path: tuple[str, ...] = ("agent",)) -> Iterator[tuple[tup
 
 def _commands_of(family: typer.Typer) -> dict[str, Any]:
     """Return the commands of a family by name; a group of its own is one command."""
-    if family.info.name:
-        holder = Family()
-        holder.add_typer(family)
-        family = holder
-    return dict(typer.main.get_group(family).commands)
+    made = typer.main.get_group(family)
+    return {family.info.name: made} if family.info.name else dict(made.commands)
