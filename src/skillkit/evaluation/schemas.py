@@ -13,7 +13,8 @@ from skillkit.evaluation.formats.manifests import MANIFESTS
 from skillkit.install.lockfile import FORMAT, MAX_SKILLS
 
 Schema = dict[str, Any]
-_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_DIALECT = "http://json-schema.org/draft-07/schema#"
+"""The newest that the JSON support of VS Code takes without a warning."""
 _SCALAR = ["string", "number", "boolean"]
 """The YAML types of an unquoted value; the readers use the text as written."""
 

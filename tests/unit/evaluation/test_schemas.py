@@ -40,9 +40,9 @@ def test_the_schema_has_every_field_that_is_read():
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_every_schema_is_one(name):
-    from jsonschema import Draft202012Validator
+    from jsonschema import Draft7Validator
 
-    Draft202012Validator.check_schema(schema(name))
+    Draft7Validator.check_schema(schema(name))
     assert json.loads(json.dumps(schema(name))) == schema(name)
 
 
