@@ -230,6 +230,15 @@ def test_the_official_form_with_assertions_of_every_kind(tmp_path):
             ["a", None],
         ),
         (
+            {
+                "type": "tool_constraint",
+                "config": {"expect_tools": [{"tool": "Read", "command_pattern": "a"}, "Read"]},
+            },
+            False,
+            False,
+            ["a", None],
+        ),
+        (
             {"type": "action_sequence", "config": {"expected_actions": ["Read", "Read"]}},
             True,
             False,
@@ -252,6 +261,48 @@ def test_tool_calls_keep_their_order_and_each_its_arguments(tmp_path, assertion,
     assert case.checks == (
         Check(CheckKind.TOOL_CALLS, ("Read", "Read"), ordered=ordered, exact=exact, data=patterns),
     )
+
+
+@pytest.mark.parametrize(
+    ("key", "setup", "note"),
+    [
+        ("scenarios", "setup", "scenario 1: its setup commands are not run"),
+        ("stimuli", "environment", "stimulus 1: the commands of its environment are not run"),
+    ],
+)
+def test_suites_of_other_harnesses_are_lists_of_cases(tmp_path, key, setup, note):
+    item = {
+        "name": "First",
+        "turns": ["Do it", {"prompt": "Again"}],
+        setup: {"files": [{"path": "in/a.py", "source": "a.py"}, {"path": "b/c.md"}], "commands": ["make"]},
+        "expect_tools": ["Read"],
+        "expected_behavior": ["It is done"],
+        "timeout": "2m",
+    }
+    document = {key: [item, {"name": "Empty"}], "defaults": {"timeout": "1m"}}
+    suite = read_cases_file(written(tmp_path, document), "me")
+    (case,) = suite.cases
+    assert (suite.format, case.id, case.prompts, case.seconds) == (key, "First", ("Do it", "Again"), 120.0)
+    assert [(file.path, file.source) for file in case.files] == [("in/a.py", "a.py"), ("b/c.md", "b/c.md")]
+    assert {check.kind: check.values or check.text for check in case.checks} == {
+        CheckKind.STATEMENT: "It is done",
+        CheckKind.TOOL_CALLS: ("Read",),
+    }
+    assert case.routing == Routing(("me",), implied=True)
+    assert suite.notes == (note, f"{note.split()[0]} 2 has no prompt")
+
+
+def test_a_task_with_criteria_belongs_to_the_skill_that_they_load(tmp_path):
+    criteria = [
+        {"type": "skill_invoked", "value": "sales"},
+        {"type": "file", "config": {"must_exist": ["x"]}},
+    ]
+    task = {"initial_prompt": "Do it", "success_criteria": criteria, "pre_run": ["make"]}
+    suite = read_cases_file(written(tmp_path, task, "first.json"), "me")
+    (case,) = suite.cases
+    assert (case.id, case.skill, case.routing) == ("first", "sales", Routing(("sales",)))
+    assert case.checks[1] == Check(CheckKind.FILE_EXISTS, path="x")
+    assert suite.notes == ("its pre_run commands are not run",)
 
 
 def test_a_waza_suite_reads_its_tasks_and_its_triggers(tmp_path):

@@ -21,18 +21,17 @@ def read_cases_file(path: Path, skill: str | None = None) -> Suite | Unreadable:
 def _read(path: Path, skill: str | None) -> Suite:
     document = read_document(path)
     top = mapping_of(document)
-    if isinstance(top.get("scenarios"), list):
-        return scenarios.read_scenarios(top, path, skill)
-    if isinstance(top.get("stimuli"), list):
-        return scenarios.read_stimuli(top, path, skill)
+    for key in scenarios.LISTS:
+        if isinstance(top.get(key), list):
+            return scenarios.read_list(key, top, path, skill)
     if isinstance(top.get("success_criteria"), list) and "initial_prompt" in top:
         return scenarios.read_criteria(top, path, skill)
     if waza.is_trigger_file(top):
         return waza.read_triggers(top, path, skill)
     if waza.is_suite(top):
         return waza.read_suite(top, path, skill)
-    if waza.is_task(top):
-        return waza.read_task(top, path, skill)
+    if task := waza.read_task(top, path, skill):
+        return task
     if manifests.is_manifest(top):
         return manifests.read_manifest(top, path, skill, read_cases_file)
     return read_items(document, path, skill)

@@ -1,7 +1,9 @@
 """Convert assertions and graders of every format to checks."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 
 from skillkit.evaluation.cases import Check, CheckKind
 from skillkit.evaluation.formats.aliases import CHECKS, FIELDS
@@ -81,7 +83,8 @@ def _of_object(assertion: Mapping[str, object]) -> Iterator[Check]:
         yield Check(kind, names, text=words)
     elif kind.value.startswith("file-"):
         path = text_of(source, "path", "file", "filename", "glob") or (values[0] if values else "")
-        yield Check(kind, values, path=path, same_case=True, text=words)
+        plain = Check(kind, values, path=path, same_case=True, text=words)
+        yield from list(_file_grader(config, words)) or [plain]
     elif values:
         yield Check(kind, values, any_of="any" in kind_name, text=words)
     else:
@@ -131,33 +134,40 @@ def _of_tools(kind: CheckKind, source: Mapping[str, object], words: str) -> Chec
     return Check(kind, tuple(names), ordered=source.get("ordered") is True, data=data, text=words)
 
 
-def _text_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
-    """Yield the checks of Waza's `text` grader, which combines several lists."""
-    for key, kind, same_case in (
-        ("contains", CheckKind.CONTAINS, False),
-        ("contains_cs", CheckKind.CONTAINS, True),
-        ("not_contains", CheckKind.EXCLUDES, False),
-        ("not_contains_cs", CheckKind.EXCLUDES, True),
-        ("regex_match", CheckKind.MATCHES, True),
-        ("regex_not_match", CheckKind.NOT_MATCHES, True),
-    ):
-        if values := texts_of(config.get(key)):
-            yield Check(kind, values, same_case=same_case, text=words)
-    if values := texts_of(config.get("contains_any")):
-        yield Check(CheckKind.CONTAINS, values, any_of=True, text=words)
+def _listed(
+    table: Mapping[str, Check], source: Mapping[str, object], words: str = "", path: str = ""
+) -> Iterator[Check]:
+    """Yield the check of each field of `table` that has values."""
+    for key, check in table.items():
+        if values := texts_of(source.get(key)):
+            yield replace(check, values=values, path=path, text=words)
+
+
+_TEXTS = {
+    "contains": Check(CheckKind.CONTAINS),
+    "contains_cs": Check(CheckKind.CONTAINS, same_case=True),
+    "not_contains": Check(CheckKind.EXCLUDES),
+    "not_contains_cs": Check(CheckKind.EXCLUDES, same_case=True),
+    "regex_match": Check(CheckKind.MATCHES, same_case=True),
+    "regex_not_match": Check(CheckKind.NOT_MATCHES, same_case=True),
+    "contains_any": Check(CheckKind.CONTAINS, any_of=True),
+}
+_PATTERNS = {
+    "must_match": Check(CheckKind.FILE_MATCHES, same_case=True),
+    "must_not_match": Check(CheckKind.FILE_NOT_MATCHES, same_case=True),
+}
+_TOOLS = {
+    "required_tools": Check(CheckKind.TOOL_CALLS),
+    "forbidden_tools": Check(CheckKind.TOOLS_ABSENT),
+}
 
 
 def _file_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
-    for path in texts_of(config.get("must_exist")):
-        yield Check(CheckKind.FILE_EXISTS, path=path, text=words)
-    for path in texts_of(config.get("must_not_exist")):
-        yield Check(CheckKind.FILE_ABSENT, path=path, text=words)
+    for key, kind in (("must_exist", CheckKind.FILE_EXISTS), ("must_not_exist", CheckKind.FILE_ABSENT)):
+        for path in texts_of(config.get(key)):
+            yield Check(kind, path=path, text=words)
     for each in mappings_of(config.get("content_patterns")):
-        path = text_of(each, "path")
-        if values := texts_of(each.get("must_match")):
-            yield Check(CheckKind.FILE_MATCHES, values, path=path, same_case=True, text=words)
-        if values := texts_of(each.get("must_not_match")):
-            yield Check(CheckKind.FILE_NOT_MATCHES, values, path=path, same_case=True, text=words)
+        yield from _listed(_PATTERNS, each, words, text_of(each, "path"))
 
 
 def _behaviour_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
@@ -169,10 +179,7 @@ def _behaviour_grader(config: Mapping[str, object], words: str) -> Iterator[Chec
     ):
         if (limit := number_of(config.get(key))) is not None:
             yield Check(kind, limit=limit * scale, text=words)
-    if values := texts_of(config.get("required_tools")):
-        yield Check(CheckKind.TOOL_CALLS, values, text=words)
-    if values := texts_of(config.get("forbidden_tools")):
-        yield Check(CheckKind.TOOLS_ABSENT, values, text=words)
+    yield from _listed(_TOOLS, config, words)
 
 
 def _sequence_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
@@ -188,19 +195,24 @@ def _sequence_grader(config: Mapping[str, object], words: str) -> Iterator[Check
 
 def _tool_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
     for key, kind in (("expect_tools", CheckKind.TOOL_CALLS), ("reject_tools", CheckKind.TOOLS_ABSENT)):
-        listed = config.get(key)
-        names = [
-            name
-            for each in (listed if isinstance(listed, list) else ())
-            for name in (texts_of(each) or texts_of(mapping_of(each).get("tool")))
-        ]
-        if names:
-            yield Check(kind, tuple(names), text=words)
+        if (check := _of_tools(kind, {"tools": config.get(key)}, words)).values:
+            yield check
 
 
 def _code_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
     for expression in texts_of(config.get("assertions")):
         yield Check(CheckKind.EXPRESSION, (expression,), text=words)
+
+
+def _language_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
+    if language := text_of(config, "value"):
+        yield Check(CheckKind.CONTAINS, (f"```{language}",), text=words or f"a code block of {language}")
+
+
+def _blocks_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
+    if least := number_of(config.get("value")):
+        pattern = rf"(?:```[\s\S]*?```[\s\S]*?){{{int(least)}}}"
+        yield Check(CheckKind.MATCHES, (pattern,), text=words or f"min_code_blocks: {least:g}")
 
 
 def _diff_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
@@ -228,12 +240,14 @@ def _trigger_grader(config: Mapping[str, object], words: str) -> Iterator[Check]
     yield Check(CheckKind.SKILL_NOT_LOADED if negative else CheckKind.SKILL_LOADED, text=words)
 
 
-_SPECIAL = {
-    "text": _text_grader,
+_SPECIAL: dict[str, Callable[[Mapping[str, object], str], Iterator[Check]]] = {
+    "text": partial(_listed, _TEXTS),
     "behavior": _behaviour_grader,
     "action_sequence": _sequence_grader,
     "tool_constraint": _tool_grader,
     "code": _code_grader,
+    "code_block_language": _language_grader,
+    "min_code_blocks": _blocks_grader,
     "diff": _diff_grader,
     "skill_invocation": _skill_grader,
     "trigger": _trigger_grader,
@@ -245,15 +259,10 @@ def _normal(kind: str) -> str:
     return name.removeprefix("content_")
 
 
-def waza_file_grader(grader: Mapping[str, object]) -> tuple[Check, ...]:
-    """Return the checks of Waza's `file` grader, a name that other formats use for a single file."""
-    return tuple(_file_grader(mapping_of(grader.get("config")), text_of(grader, *FIELDS["check_words"])))
-
-
 def expected_checks(expected: Mapping[str, object]) -> tuple[Check, ...]:
     """Return the checks for the `expected` part of a Waza task."""
     output = {key: expected.get(f"output_{key}") for key in ("contains", "contains_any", "not_contains")}
-    found = [*_text_grader(output, "")]
+    found = [*_listed(_TEXTS, output)]
     found.extend(_behaviour_grader(mapping_of(expected.get("behavior")), ""))
     for outcome in mappings_of(expected.get("outcomes")):
         if text_of(outcome, "type") == "task_completed":

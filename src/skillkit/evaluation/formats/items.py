@@ -9,8 +9,8 @@ from typing import Literal
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.path_resolver import open_beneath
 from skillkit.evaluation.cases import Case, CaseFile, Check, CheckKind, Routing, Suite
-from skillkit.evaluation.formats.aliases import CHECKS, FIELDS, LISTS, WORDS, field_name
-from skillkit.evaluation.formats.assertions import checks_of, judged
+from skillkit.evaluation.formats.aliases import FIELDS, LISTS, WORDS, field_name
+from skillkit.evaluation.formats.assertions import checks_of, expected_checks, judged
 from skillkit.evaluation.formats.document import (
     FormatError,
     mapping_of,
@@ -34,11 +34,12 @@ def read_items(document: object, path: Path, skill: str | None) -> Suite:
     alone = bool(top) and bool(_prompts(top, path))  # the file is a single case
     items = [(document, None, "")] if alone else [*_items(document), *_by_skill(top)]
     for item, should, split in items:
-        case = _case(item, len(cases) + 1, about, should, path)
-        if case is not None:
-            cases.append(replace(case, split=split) if split and not case.split else case)
-            if case.script is not None:
-                notes.update(dict.fromkeys(f"{key} is not judged" for key in not_judged(mapping_of(item))))
+        case = case_of(item, len(cases) + 1, about, path, should)
+        if case is None or (case.script is None and mapping_of(item).keys() & FIELDS["result"]):
+            continue
+        cases.append(replace(case, split=split) if split and not case.split else case)
+        if case.script is not None:
+            notes.update(dict.fromkeys(f"{key} is not judged" for key in not_judged(mapping_of(item))))
     if not cases:
         raise FormatError(_why_not(document), invalid_path=str(path))
     routed = all(case.routing and not case.routing.implied and not case.checks for case in cases)
@@ -103,40 +104,48 @@ def _by_skill(top: Mapping[str, object]) -> Iterator[tuple[object, Should, str]]
             yield {"skill": str(name), **asked}, should, split
 
 
-def _case(item: object, number: int, skill: str | None, should: Should, path: Path) -> Case | None:
+def case_of(
+    item: object, identity: object, skill: str | None, path: Path, should: Should = None
+) -> Case | None:
+    """Read a case of any format; `identity` names one that its author did not name."""
     if isinstance(item, str):
         item = {"prompt": item} if item.strip() else {}
     if not isinstance(item, Mapping):
         return None
-    name = text_of(item, "name", "eval_name", "title")
     about = text_of(item, *FIELDS["skill"]) or skill
-    identity, files = identity_of(item, number), _files(item)
+    case = Case(identity_of(item, identity), name=text_of(item, "name", "eval_name", "title"), skill=about)
     if script := script_call(item):
-        return Case(identity, name=name, skill=about, script=script, files=files)
+        return replace(case, script=script, files=_files(item))
     prompts = _prompts(item, path)
-    if not prompts or item.keys() & FIELDS["result"]:
+    if not prompts:
         return None
-    routing = _routing(item, about, should)
     checks = _checks(item)
     expected = text_of(
         item, "expected_output", "ground_truth", "with_skill_expected", "expected_response", "expected_result"
     )
-    if routing is None and about is not None:
-        routing = Routing((about,), implied=True)
     runs = number_of(item.get("runs") or item.get("repeat"))
-    return Case(
-        identity,
-        prompts,
-        name,
-        about,
-        routing,
-        checks,
-        expected,
-        files,
+    return replace(
+        case,
+        prompts=prompts,
+        routing=_routing(item, about, should) or _routing_of(checks, about),
+        checks=checks,
+        expected_output=expected,
+        files=_files(item),
         runs=int(runs) if runs else None,
         seconds=number_of(item.get("timeout") or item.get("timeout_seconds")),
         split=text_of(item, "split"),
     )
+
+
+def _routing_of(checks: Iterable[Check], skill: str | None) -> Routing | None:
+    """Return the routing of a request without a verdict: from checks about loaded skills, or implied."""
+    wanted, unwanted = (
+        tuple(name for check in checks if check.kind is kind for name in check.values)
+        for kind in (CheckKind.SKILL_LOADED, CheckKind.SKILL_NOT_LOADED)
+    )
+    if wanted or unwanted:
+        return Routing(wanted, unwanted)
+    return Routing((skill,), implied=True) if skill else None
 
 
 def _routing(item: Mapping[str, object], skill: str | None, should: Should) -> Routing | None:
@@ -239,48 +248,30 @@ def _prompt_file(file: str, within: Path) -> str:
     return "\n".join(part).strip() or text.strip()
 
 
+_CHECKS = (
+    *("assertions", "expectations", "asserts", "assert"),
+    *("criteria", "graders", "validators", "success_criteria"),
+)
+_BESIDE = ("expect_tools", "reject_tools", "must_contain", "expected_contains", "must_not_contain")
+
+
 def _checks(item: Mapping[str, object]) -> tuple[Check, ...]:
-    found: list[Check] = []
-    for key in (
-        "assertions",
-        "expectations",
-        "asserts",
-        "assert",
-        "criteria",
-        "graders",
-        "validators",
-        "success_criteria",
-    ):
-        if key in item:
-            found.extend(checks_of(item[key]))
-    behaviour, checks = item.get("expected_behavior"), item.get("checks")
-    found.extend(checks_of(behaviour) if isinstance(behaviour, list) else ())
+    found = [*expected_checks(mapping_of(item.get("expected")))]
+    for key in _CHECKS:
+        found.extend(checks_of(item.get(key)))
+    for key in ("expected_behavior", "checks"):
+        found.extend(() if isinstance(item.get(key), str) else checks_of(item.get(key)))
+    found.extend(checks_of({key: item[key] for key in _BESIDE if texts_of(item.get(key))}))
     found.extend(judged(item.get("rubric")))
     found.extend(judged([f"The answer avoids this: {text}" for text in texts_of(item.get("forbidden"))]))
-    found.extend(checks_of(checks) if isinstance(checks, list) else _plain_checks(mapping_of(checks)))
-    beside = ("must_contain", "expected_contains", "must_not_contain")
-    found.extend(_plain_checks({key: item[key] for key in beside if texts_of(item.get(key))}))
     return tuple(found)
 
 
-def _plain_checks(checks: Mapping[str, object]) -> Iterator[Check]:
-    """Yield checks from a mapping of required and forbidden values."""
-    for key, value in checks.items():
-        kind, values = CHECKS.get(key), texts_of(value)
-        if values and kind in (CheckKind.CONTAINS, CheckKind.EXCLUDES, CheckKind.MATCHES):
-            yield Check(kind, values)
-        elif key == "code_block_language" and isinstance(value, str):
-            yield Check(CheckKind.CONTAINS, (f"```{value}",), text=f"a code block of {value}")
-        elif key == "min_code_blocks" and (least := number_of(value)):
-            yield Check(
-                CheckKind.MATCHES, (rf"(?:```[\s\S]*?```[\s\S]*?){{{int(least)}}}",), text=f"{key}: {value}"
-            )
-        else:
-            yield Check(CheckKind.UNKNOWN, text=f"{key}: {value}", note=f"unknown check '{key}'")
+def _files(item: Mapping[str, object], *, whole: bool = False) -> tuple[CaseFile, ...]:
+    """Return the case files from `files`: paths, a mapping of names and texts, or objects.
 
-
-def _files(item: Mapping[str, object]) -> tuple[CaseFile, ...]:
-    """Return the case files from `files`: paths, a mapping of names and texts, or objects."""
+    A file of a case's setup keeps its `whole` path; others have only a name.
+    """
     found: list[CaseFile] = []
     for key in ("files", "input_files", "fixtures"):
         value = item.get(key)
@@ -293,9 +284,10 @@ def _files(item: Mapping[str, object]) -> tuple[CaseFile, ...]:
                 content, source = each.get("content"), text_of(each, "source", "src")
                 text = content if isinstance(content, str) else None
                 alone = text is None and not source
-                found.append(
-                    CaseFile(Path(name).name if alone else name, name if alone else source or None, text)
-                )
+                kept = name if whole or not alone else Path(name).name
+                found.append(CaseFile(kept, name if alone else source or None, text))
+    for key in () if whole else ("setup", "environment", "inputs"):
+        found.extend(_files(mapping_of(item.get(key)), whole=True))
     return tuple(found)
 
 

@@ -9,10 +9,10 @@ _EXIT_KEYS = ("exit_code", "exitCode", "expected_exit_code", "expected_exit", "e
 _PRINTED_KEYS = ("stdout", "stdout_contains", "expected_stdout")
 
 
-def identity_of(item: Mapping[str, object], number: int) -> str:
+def identity_of(item: Mapping[str, object], otherwise: object) -> str:
     """Return the name of a case in a report: the author's, or its number in the list."""
-    named = (item.get(key) for key in ("id", "case_id", "test_id", "name"))
-    return next((str(name) for name in named if name not in (None, "")), "") or str(number)
+    named = (item.get(key) for key in ("task_id", "id", "case_id", "test_id", "name"))
+    return next((str(name) for name in named if name not in (None, "")), "") or str(otherwise)
 
 
 def script_call(item: Mapping[str, object]) -> ScriptCall | None:

@@ -6,8 +6,8 @@ from itertools import islice
 from pathlib import Path
 
 from skillkit.core.disk import real_path
-from skillkit.evaluation.cases import Case, CaseFile, Check, CheckKind, Routing, Suite
-from skillkit.evaluation.formats.assertions import checks_of, expected_checks, waza_file_grader
+from skillkit.evaluation.cases import Case, Routing, Suite
+from skillkit.evaluation.formats.assertions import checks_of
 from skillkit.evaluation.formats.document import (
     FormatError,
     mapping_of,
@@ -17,9 +17,11 @@ from skillkit.evaluation.formats.document import (
     text_of,
     texts_of,
 )
+from skillkit.evaluation.formats.items import Should, case_of
 
 MOST_TASKS = 1000
 _MOST_LOOKED_AT = 20_000
+_NEGATIVE = frozenset({"anti-trigger", "negative-trigger", "should-not-trigger"})
 
 
 def is_suite(document: Mapping[str, object]) -> bool:
@@ -30,10 +32,6 @@ def is_suite(document: Mapping[str, object]) -> bool:
     )
 
 
-def is_task(document: Mapping[str, object]) -> bool:
-    return bool(text_of(mapping_of(document.get("inputs")), "prompt"))
-
-
 def is_trigger_file(document: Mapping[str, object]) -> bool:
     return "should_trigger_prompts" in document or "should_not_trigger_prompts" in document
 
@@ -41,8 +39,8 @@ def is_trigger_file(document: Mapping[str, object]) -> bool:
 def read_suite(document: Mapping[str, object], path: Path, skill: str | None) -> Suite:
     """Read `eval.yaml` and the tasks beside it; its graders apply to every task."""
     about = text_of(document, "skill") or skill
-    graders = _graders(document.get("graders"))
     config = mapping_of(document.get("config"))
+    graders = checks_of(document.get("graders"))
     runs = number_of(config.get("trials_per_task"))
     seconds = number_of(config.get("timeout_seconds"))
     cases: list[Case] = []
@@ -55,10 +53,10 @@ def read_suite(document: Mapping[str, object], path: Path, skill: str | None) ->
             notes.append(f"{file.name} {error}")
             continue
         parts.append(file)
-        if task.get("enabled") is False or not is_task(task):
-            notes.append(f"{file.name} is {'disabled' if is_task(task) else 'no task'}")
+        case = _task(task, about, file)
+        if case is None or task.get("enabled") is False:
+            notes.append(f"{file.name} is {'disabled' if case else 'no task'}")
             continue
-        case = task_case(task, about)
         cases.append(
             replace(
                 case,
@@ -67,9 +65,7 @@ def read_suite(document: Mapping[str, object], path: Path, skill: str | None) ->
                 seconds=case.seconds or seconds,
             )
         )
-    for task in mappings_of(document.get("tasks")):
-        if is_task(task):
-            cases.append(task_case(task, about))
+    cases += [case for task in mappings_of(document.get("tasks")) if (case := _task(task, about, path))]
     triggers = path.parent / "trigger_tests.yaml"
     if triggers.is_file() and triggers != path:
         parts.append(triggers)
@@ -77,9 +73,22 @@ def read_suite(document: Mapping[str, object], path: Path, skill: str | None) ->
     return Suite(path, "waza", tuple(cases), about, tuple(notes), tuple(parts))
 
 
-def read_task(document: Mapping[str, object], path: Path, skill: str | None) -> Suite:
-    case = task_case(document, skill)
-    return Suite(path, "waza-task", (case,), case.skill)
+def read_task(document: Mapping[str, object], path: Path, skill: str | None) -> Suite | None:
+    """Read a file that is one task; None if it is not."""
+    case = _task(document, skill, path)
+    return Suite(path, "waza-task", (case,), case.skill) if case else None
+
+
+def _task(task: Mapping[str, object], skill: str | None, path: Path) -> Case | None:
+    if not text_of(mapping_of(task.get("inputs")), "prompt"):
+        return None
+    about = text_of(task, "skill") or skill
+    should: Should = None
+    if isinstance(verdict := mapping_of(task.get("expected")).get("should_trigger"), bool):
+        should = "yes" if verdict else "no"
+    elif about and not _NEGATIVE.isdisjoint(texts_of(task.get("tags"))):
+        should = "no"
+    return case_of(task, "task", about, path, should)
 
 
 def read_triggers(document: Mapping[str, object], path: Path, skill: str | None) -> Suite:
@@ -98,56 +107,6 @@ def read_triggers(document: Mapping[str, object], path: Path, skill: str | None)
     if not cases:
         raise FormatError("has no prompts", invalid_path=str(path))
     return Suite(path, "waza-triggers", tuple(cases), about)
-
-
-def task_case(task: Mapping[str, object], skill: str | None) -> Case:
-    """Read one task: its prompt, files and expectations."""
-    inputs = mapping_of(task.get("inputs"))
-    expected = mapping_of(task.get("expected"))
-    about = text_of(task, "skill") or skill
-    checks = (*expected_checks(expected), *_graders(task.get("graders")))
-    should = expected.get("should_trigger")
-    name = about or ""
-    routing = None
-    if isinstance(should, bool):
-        routing = Routing((name,)) if should else Routing((), (name,))
-    elif about:
-        negative = {"anti-trigger", "negative-trigger", "should-not-trigger"} & set(
-            texts_of(task.get("tags"))
-        )
-        routing = Routing((), (about,)) if negative else Routing((about,), implied=True)
-    files = tuple(
-        CaseFile(path, None if content is not None else path, content)
-        for each in mappings_of(inputs.get("files"))
-        if (path := text_of(each, "path", "name") or "input.txt")
-        for content in [next(iter(texts_of(each.get("content"))), None)]
-    )
-    return Case(
-        text_of(task, "id") or text_of(task, "name") or "task",
-        (text_of(inputs, "prompt"),),
-        text_of(task, "name"),
-        about,
-        routing,
-        checks,
-        files=files,
-        seconds=number_of(task.get("timeout_seconds")),
-    )
-
-
-def _graders(value: object) -> tuple[Check, ...]:
-    found: list[Check] = []
-    for grader in mappings_of(value):
-        kind = text_of(grader, "type")
-        config = mapping_of(grader.get("config"))
-        if kind == "file":
-            found.extend(waza_file_grader(grader))
-        elif kind == "prompt":
-            found.append(
-                Check(CheckKind.STATEMENT, text=text_of(config, "prompt") or text_of(grader, "rubric"))
-            )
-        else:
-            found.extend(checks_of([grader]))
-    return tuple(found)
 
 
 def _task_files(document: Mapping[str, object], path: Path, notes: list[str]) -> list[Path]:
