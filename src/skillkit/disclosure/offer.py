@@ -3,7 +3,6 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from threading import RLock
 from typing import Protocol
@@ -57,12 +56,46 @@ _PARTS = 64
 """Number of cached offers that omit some of the skills waiting for files."""
 
 
+class Matcher(Protocol):
+    """The part of `skillkit.matching.SkillMatcher` that disclosure uses; other engines may implement it."""
+
+    def update(self, skills: Iterable[SkillMetadata]) -> None:
+        """Replace the library by exactly these skills."""
+
+    def match(self, request: str, limit: int | None = None) -> Sequence[Match]:
+        """Return the matching skills, best first; empty if none matches."""
+
+    def rank(self, request: str, limit: int = 10) -> Sequence[Match]:
+        """Return the nearest skills, whether or not they match."""
+
+
+def worth_naming(skills: int) -> float:
+    """Return the minimum confidence for naming a skill, in a library of `skills` skills.
+
+    The threshold rises with the library, and an equally near skill has less confidence in a larger one.
+    """
+    return _WORTH_NAMING * float((_USUAL_SIZE / max(skills, _USUAL_SIZE)) ** 0.25)
+
+
+def nearest(ranked: Iterable[Match], active: Iterable[SkillMetadata], floor: float) -> list[Match]:
+    """Return the ranked matches worth naming, without active skills."""
+    said = {skill.description for skill in active}
+    near: list[Match] = []
+    for match in ranked:
+        named = match.skill.description in said  # a copy under another name adds no information
+        if match.reasons and match.score >= floor and not named:
+            said.add(match.skill.description)
+            near.append(match)
+    return near[:NEAREST]
+
+
 class Offers:
-    """Tracks one manager's offer; returns the same object until something changes."""
+    """Tracks one manager's offer, the same object until something changes, and matches requests with it."""
 
     def __init__(
         self,
         manager: SkillManager,
+        matcher: Matcher | None = None,
         *,
         counter: TokenCounter,
         budget: int | None = None,
@@ -70,18 +103,23 @@ class Offers:
         rank: Rank = by_distance,
         names_files: Callable[[str, SkillSession], bool],
     ) -> None:
-        """`names_files` decides whether the arguments of a tool name files for skills with `paths`."""
+        """Without a `matcher`, a lexical one is created at the first request. `names_files` decides whether
+        the arguments of a tool name files for skills with `paths`."""
         self.manager = manager
         self.counter = counter
         self.budget = budget
         self.style = style
-        self.rank = rank
+        self.order = rank
         self.names_files = names_files
         self._offer = NO_OFFER
         self._skills: list[SkillMetadata] = []
         self._waiting: tuple[SkillMetadata, ...] = ()
         self._parts: dict[frozenset[str], Offer] = {}
         self._lock = RLock()
+        self._matcher = matcher
+        self._library: tuple[SkillMetadata, ...] | None = None
+        """The skills in the matcher."""
+        self._filling = RLock()
 
     def current(self, session: SkillSession | None = None, messages: Messages | None = None) -> Offer:
         """Return the current offer; an unfilled manager is filled first.
@@ -140,7 +178,7 @@ class Offers:
     def _rendered(
         self, skills: Sequence[SkillMetadata], budget: int | None, style: CatalogueStyle
     ) -> Catalogue:
-        return render_catalogue(skills, budget=budget, style=style, counter=self.counter, rank=self.rank)
+        return render_catalogue(skills, budget=budget, style=style, counter=self.counter, rank=self.order)
 
     def _digest(self, skills: list[SkillMetadata]) -> str:
         digest = hashlib.sha256(f"{self.style.value} {self.budget}\0".encode())
@@ -150,73 +188,18 @@ class Offers:
                 digest.update(os.fsencode(skill.skill_path) + b"\0")
         return digest.hexdigest()
 
-
-class Matcher(Protocol):
-    """The part of `skillkit.matching.SkillMatcher` that disclosure uses; other engines may implement it."""
-
-    def update(self, skills: Iterable[SkillMetadata]) -> None:
-        """Replace the library by exactly these skills."""
-
-    def match(self, request: str, limit: int | None = None) -> Sequence[Match]:
-        """Return the matching skills, best first; empty if none matches."""
-
-    def rank(self, request: str, limit: int = 10) -> Sequence[Match]:
-        """Return the nearest skills, whether or not they match."""
-
-
-def worth_naming(skills: int) -> float:
-    """Return the minimum confidence for naming a skill, in a library of `skills` skills.
-
-    The threshold rises with the library, and an equally near skill has less confidence in a larger one.
-    """
-    return _WORTH_NAMING * float((_USUAL_SIZE / max(skills, _USUAL_SIZE)) ** 0.25)
-
-
-def nearest(ranked: Iterable[Match], active: Iterable[SkillMetadata], floor: float) -> list[Match]:
-    """Return the ranked matches worth naming, without active skills."""
-    said = {skill.description for skill in active}
-    near: list[Match] = []
-    for match in ranked:
-        named = match.skill.description in said  # a copy under another name adds no information
-        if match.reasons and match.score >= floor and not named:
-            said.add(match.skill.description)
-            near.append(match)
-    return near[:NEAREST]
-
-
-class OfferMatcher:
-    """Keeps a matcher filled with the offered skills; other skills are never returned."""
-
-    def __init__(self, matcher: Matcher | None = None) -> None:
-        """Without a `matcher`, a lexical one is created at the first request."""
-        self._matcher = matcher
-        self._library: tuple[SkillMetadata, ...] | None = None
-        self._filling: Future[None] = Future()
-        self._lock = RLock()
-
     def filled(self, offer: Offer) -> Matcher:
-        """Return the matcher, created and filled on first use."""
-        with self._lock:
+        """Return the matcher, created and filled on first use; it never holds other skills."""
+        with self._filling:
             if self._matcher is None:
                 from skillkit.matching import SkillMatcher  # imported on first use
 
                 self._matcher = SkillMatcher()
-            matcher, filling = self._matcher, self._filling
-            begun = offer.library is self._library
-            if not begun:
-                filling = self._filling = Future()
+            if offer.library is not self._library:
+                self._library = None  # an update that fails may have changed a part
+                self._matcher.update(offer.library)
                 self._library = offer.library
-        if not begun:  # without the lock: building an index is slow
-            try:
-                matcher.update(offer.library)
-            except BaseException as error:
-                with self._lock:
-                    self._library = None
-                filling.set_exception(error)
-                raise
-            filling.set_result(None)
-        filling.result()
-        return matcher
+            return self._matcher
 
     def match(self, request: str, offer: Offer, limit: int) -> list[Match]:
         """Return the matching skills, best first."""

@@ -29,7 +29,7 @@ from skillkit.disclosure.journaling import (
     token_event,
 )
 from skillkit.disclosure.messages import Messages, View, latest_user_text
-from skillkit.disclosure.offer import NEAREST, NO_OFFER, Matcher, Offer, OfferMatcher, Offers
+from skillkit.disclosure.offer import NEAREST, NO_OFFER, Matcher, Offer, Offers
 from skillkit.disclosure.placement import (
     Insertion,
     begins_turn,
@@ -119,20 +119,20 @@ class SkillContextProvider(SkillTexts):
         self._starter = SkillStarter(self._activator)
         self._offers = Offers(
             manager,
+            matcher,
             counter=self.counter,
             budget=budget,
             style=CatalogueStyle(style),
             rank=rank,
             names_files=self._names_files,
         )
-        self._matcher = OfferMatcher(matcher)
         self._offer_log = OfferLog()
         self._count_again = lru_cache(_COUNTS)(self.counter.count)
         """Cache of texts that repeat from request to request."""
 
     def prepare(self) -> None:
         """Discover, render, index and embed now, so that the first request does not wait for it."""
-        self._matcher.prepare(self._offers.current())
+        self._offers.prepare(self._offers.current())
 
     async def aprepare(self) -> None:
         """Call `prepare` without blocking the event loop."""
@@ -309,7 +309,7 @@ class SkillContextProvider(SkillTexts):
         own = SkillToolSource(
             self._activator,
             offer,
-            lambda: self._matcher.filled(self._offers.current()),
+            lambda: self._offers.filled(self._offers.current()),
             self._note_activation,
         )
         return JournaledTools(JoinedTools((own, *self.tool_sources)), self._writer())
@@ -328,7 +328,7 @@ class SkillContextProvider(SkillTexts):
         request, offer = latest_user_text(messages), self._offers.current(session)
         if request is None or not offer.skills:
             return ()
-        return self._matcher.near(request, offer, skills_in_use(self.manager, session), NEAREST)
+        return self._offers.near(request, offer, skills_in_use(self.manager, session), NEAREST)
 
     def _framed(self, catalogue: str) -> str:
         """Return the list of skills inserted into the program's `template`."""
@@ -343,7 +343,7 @@ class SkillContextProvider(SkillTexts):
             return [], []
         found = [
             match
-            for match in self._matcher.match(request, offer, self.max_skills + _BEYOND_LIMIT)
+            for match in self._offers.match(request, offer, self.max_skills + _BEYOND_LIMIT)
             if match.ordered or skill_id(match.skill) not in session.dropped
         ]
         matched, left_out = found[: self.max_skills], found[self.max_skills :]
@@ -351,12 +351,12 @@ class SkillContextProvider(SkillTexts):
             near: list[Match] = []
             said: dict[str, Json] = {"length": len(request)}
             if self.manager.journal is not NO_JOURNAL:
-                nearest = self._matcher.rank(request, offer)[:NEAREST]
+                nearest = self._offers.rank(request, offer)[:NEAREST]
                 near = [match for match in nearest if match.score > 0 and match not in found]
                 for event in self._offer_log.news(offer, self.manager):
                     self._record(session, event)
                 said = described(request)
-            line = self._matcher.line(offer)
+            line = self._offers.line(offer)
             self._record(session, match_event(said, matched, left_out, near, offer, line=line))
             scores = {skill_id(match.skill): round(match.score, 4) for match in matched}
             logger.info("Skill match: %s", json.dumps({"matched": scores, "characters": len(request)}))
@@ -383,11 +383,11 @@ class SkillContextProvider(SkillTexts):
         if unmatched and self.fallback is FallbackMode.SHOW_ALL:
             return (), notes.show_all(offer.catalogue, self._offers.in_full(FALLBACK_BUDGET))
         if unmatched and self.fallback is FallbackMode.ASK_USER:
-            nearest = self._matcher.near(request, offer, active, max(1, self.max_skills))
+            nearest = self._offers.near(request, offer, active, max(1, self.max_skills))
             return nearest, notes.ask_user(nearest)
         if offer.catalogue.complete:
             return (), ""
-        nearest = self._matcher.near(request, offer, active, NEAREST)
+        nearest = self._offers.near(request, offer, active, NEAREST)
         return nearest, notes.nearby(nearest, self._count_again, nearby_budget(offer.catalogue))
 
     def _catalogue_tokens(self, offer: Offer, session: SkillSession) -> int:
