@@ -8,7 +8,7 @@ import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from operator import ge, gt, le, lt
+from operator import eq, ge, gt, le, lt, ne
 from pathlib import Path
 
 from skillkit.core.disk import unreachable, user_home
@@ -16,6 +16,7 @@ from skillkit.core.programs import find_program, safe_folders
 
 _CLAUSE = re.compile(r"\s*(===|==|~=|!=|<=|>=|<|>)\s*([0-9]+(?:\.[0-9]+)*)(\.\*)?[a-z0-9.+-]*\s*")
 _HEADER_CLAUSE = re.compile(r"(>=|<=|==|!=|~=|>|<)?([0-9]{1,4}(?:\.[0-9]{1,4}){0,2})(?:\.\*)?")
+_COMPARE = {"===": eq, "==": eq, "~=": ge, "!=": ne, "<=": le, ">=": ge, "<": lt, ">": gt}
 _KEEPERS = (
     ".pyenv/versions",
     ".local/share/uv/python",
@@ -137,16 +138,12 @@ def _meets(version: str, clause: str) -> bool:
     if match is None:
         return False
     operator, text, wildcard = match.groups()
-    wanted = tuple(map(int, text.split(".")))
-    have = tuple(map(int, version.split(".")))
-    prefix = have[: len(wanted)]
-    if operator in ("==", "===", "!="):
-        equal = prefix == wanted if wildcard else _padded(have) == _padded(wanted)
-        return equal is not (operator == "!=")
-    if operator == "~=":
-        return _padded(have) >= _padded(wanted) and have[: len(wanted) - 1] == wanted[:-1]
-    compare = {"<": lt, "<=": le, ">": gt, ">=": ge}[operator]
-    return bool(compare(_padded(have), _padded(wanted)))
+    compare = _COMPARE[operator]
+    have, wanted = (tuple(map(int, release.split("."))) for release in (version, text))
+    if wildcard and compare in (eq, ne):
+        have = have[: len(wanted)]
+    alike = operator != "~=" or have[: len(wanted) - 1] == wanted[:-1]
+    return alike and bool(compare(_padded(have), _padded(wanted)))
 
 
 def _padded(release: tuple[int, ...]) -> tuple[int, ...]:

@@ -36,6 +36,9 @@ class DefaultFolder(NamedTuple):
     path: str
     priority: int
 
+    def source(self, folder: Path) -> SkillSource:
+        return SkillSource(self.source_type, real_path(folder), self.priority, label=self.label)
+
 
 PROJECT = DefaultFolder("project", SourceType.PROJECT, "skills", PRIORITY_PROJECT)
 ANTHROPIC = DefaultFolder("anthropic", SourceType.ANTHROPIC, ".claude/skills", PRIORITY_ANTHROPIC)
@@ -101,16 +104,13 @@ def _named(folder: Folder | None, parameter: str, default: DefaultFolder) -> lis
         return _default(default)
     if folder == "":
         return []
-    path = _existing(folder, parameter)
-    return [SkillSource(default.source_type, path, default.priority, label=default.label)]
+    return [default.source(_existing(folder, parameter))]
 
 
 def _default(default: DefaultFolder) -> list[SkillSource]:
     # os.path: a home folder that is missing or inaccessible has no skills.
     path = agent_home() / "skills" if default is INSTALLED else _own(default.path)
-    if not os.path.isdir(path):
-        return []
-    return [SkillSource(default.source_type, real_path(path), default.priority, label=default.label)]
+    return [default.source(path)] if os.path.isdir(path) else []
 
 
 def _own(path: str) -> Path:
@@ -125,7 +125,7 @@ def _in_parents(defaults: Sequence[DefaultFolder]) -> Iterator[SkillSource]:
             return  # its content is the user's own
         for default in defaults:
             if os.path.isdir(path := folder / default.path):
-                yield SkillSource(default.source_type, real_path(path), default.priority, label=default.label)
+                yield default.source(path)
 
 
 def _plugins(folders: Iterable[Folder]) -> list[SkillSource]:
