@@ -1,10 +1,8 @@
 """Validate a SKILL.md against the specification and well-known clients."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from skillkit._version import __version__
 from skillkit.core.codec import encode
@@ -17,36 +15,18 @@ from skillkit.core.parser import SkillParser
 from skillkit.core.processors import render
 from skillkit.core.resources import list_resources
 from skillkit.core.skill import read_document
-from skillkit.core.text import one_line
 from skillkit.core.walk import SkillWalk
 from skillkit.disclosure.settings import DEFAULT_MAX_INSTRUCTION_TOKENS
 from skillkit.disclosure.tokens import TokenEstimator
-from skillkit.evaluation.clients import CLIENTS, treatments
+from skillkit.evaluation.clients import CLIENTS, Findings, Verdict, treatments, verdicts
 from skillkit.evaluation.report import CaseOutcome, Problem, Report, Result, Tier
 from skillkit.scripts.catalogue import missing_scripts
 from skillkit.scripts.needed_packages import KNOWN, SAME_NAME, MissingPackage, packages_of
 from skillkit.scripts.node_packages import node_projects_of
 from skillkit.toolsets.declared import toolset_problems
 
-CLAUDE_CODE_ENTRY = 1536
-DESCRIPTION_BUDGET = 8000
-"""Limit of Claude Code (1 % of 200k tokens) and Codex for all descriptions together, in characters."""
-_XML = re.compile(r"<[A-Za-z/][^>]*>")
-MAX_NAME = 64
 _UNLOADABLE = ("unreadable", "unloadable")
 _MAX_NAMED = 20
-_GUESSED = ("broken-field", "no-header", "unterminated-header")
-_RESERVED = ("anthropic", "claude")
-Treatment = Literal["accepts", "warns", "refuses"]
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The verdict of one client on the file."""
-
-    client: str
-    outcome: Treatment
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +82,7 @@ def validate_file(path: Path) -> Validation:
     warnings = [replace(item, severity=Severity.WARNING) for item in found if item.code == "extension-field"]
     if metadata is not None:
         errors += _unloadable(metadata)
-    verdicts = tuple(_verdicts(path, metadata, errors, warnings))
+    judged = verdicts(Findings(metadata, tuple(errors), tuple(warnings)))
     if metadata is not None:
         errors += _missing_parts(metadata)
         warnings += _linked_elsewhere(metadata)
@@ -112,7 +92,7 @@ def validate_file(path: Path) -> Validation:
         metadata.name if metadata else None,
         tuple(errors),
         tuple(warnings),
-        verdicts,
+        judged,
         _fields(path) if readable else (),
     )
 
@@ -211,102 +191,6 @@ def _spelled(path: Path) -> list[Diagnostic]:
         return []
     message = f"The file must be called SKILL.md, not '{path.name}'"
     return [Diagnostic(path, "file-name", Severity.ERROR, message)]
-
-
-def _verdicts(
-    path: Path, metadata: SkillMetadata | None, errors: list[Diagnostic], warnings: list[Diagnostic]
-) -> Iterable[Verdict]:
-    yield _specification(errors, warnings)
-    yield _claude_upload(metadata, errors, warnings)
-    unreadable = [found.message for found in errors if found.code == "unreadable"]
-    if unreadable:
-        for client in ("Claude Code", "Codex", "VS Code"):
-            yield Verdict(client, "refuses", f"{unreadable[0]}, so the skill is left out")
-        return
-    yield _claude_code(metadata, errors)
-    yield _codex(metadata, errors)
-    if metadata is None or metadata.recovered:
-        yield Verdict("VS Code", "refuses", "the header cannot be read, so the skill is left out")
-    else:
-        yield _agents_folder("VS Code", errors, "reads .agents/skills")
-
-
-def _claude_code(metadata: SkillMetadata | None, errors: list[Diagnostic]) -> Verdict:
-    """Return the verdict of Claude Code, which accepts every file and ignores invalid parts of a header."""
-    client, place = "Claude Code", "reads .claude/skills"
-    codes = {found.code for found in errors}
-    if "yaml" in codes:
-        reason = "the header is not YAML and counts as empty: only /name starts it, no request matches"
-        return Verdict(client, "warns", f"{place}; {reason}")
-    if metadata is None or "header" in codes or _lacks_description(errors):
-        return Verdict(client, "warns", f"{place}; takes the first paragraph for the description")
-    length = len(one_line(metadata.description))
-    if length > CLAUDE_CODE_ENTRY:
-        return Verdict(client, "warns", f"{place}; cuts the description at {CLAUDE_CODE_ENTRY}")
-    return Verdict(client, "accepts", f"{place}; takes {_share(metadata)}")
-
-
-def _codex(metadata: SkillMetadata | None, errors: list[Diagnostic]) -> Verdict:
-    """Return the verdict of Codex, which repairs missing quotes, requires a description, and checks only
-    lengths."""
-    client, place = "Codex", "reads .agents/skills"
-    codes = {found.code for found in errors}
-    if _lacks_description(errors):
-        return Verdict(client, "refuses", "there is no description, so the skill is left out")
-    if metadata is None or (metadata.recovered and not _lacks_only_name(metadata)):
-        return Verdict(client, "refuses", "the header cannot be read, so the skill is left out")
-    if len(metadata.name) > MAX_NAME:
-        return Verdict(client, "refuses", f"the name is longer than {MAX_NAME} characters")
-    if "file-name" in codes:
-        return Verdict(client, "warns", f"{place}; may leave it out: file-name")
-    mended = "; puts quotes around a value" if "yaml" in codes else ""
-    return Verdict(client, "accepts", f"{place}{mended}; takes {_share(metadata)}")
-
-
-def _lacks_description(errors: list[Diagnostic]) -> bool:
-    return any(found.code == "missing-field" and "description" in found.message for found in errors)
-
-
-def _lacks_only_name(metadata: SkillMetadata) -> bool:
-    codes = {found.code for found in metadata.diagnostics}
-    return "missing-name" in codes and codes.isdisjoint(_GUESSED)
-
-
-def _share(metadata: SkillMetadata) -> str:
-    length = len(one_line(metadata.description))
-    return f"{length} of about {DESCRIPTION_BUDGET:,} characters that all descriptions share"
-
-
-def _specification(errors: list[Diagnostic], warnings: list[Diagnostic]) -> Verdict:
-    rules = sorted({found.code for found in (*errors, *warnings)})
-    if rules:
-        return Verdict("Agent Skills specification", "refuses", f"by the letter: {', '.join(rules)}")
-    return Verdict("Agent Skills specification", "accepts", "follows it to the letter")
-
-
-def _claude_upload(
-    metadata: SkillMetadata | None, errors: list[Diagnostic], warnings: list[Diagnostic]
-) -> Verdict:
-    client = "claude.ai upload"
-    reasons = sorted({found.code for found in (*errors, *warnings)})
-    if metadata is not None:
-        if any(word in metadata.canonical_name for word in _RESERVED):
-            reasons.append(f"the name contains a reserved word ({' or '.join(_RESERVED)})")
-        if _XML.search(metadata.description):
-            reasons.append("the description contains XML tags")
-    if reasons:
-        return Verdict(client, "refuses", f"takes the six specified fields only: {', '.join(reasons)}")
-    return Verdict(client, "accepts", "only specified fields")
-
-
-def _agents_folder(client: str, errors: list[Diagnostic], reason: str) -> Verdict:
-    """Return the verdict of clients that enforce the limits of the specification and ignore unknown
-    fields."""
-    limits = ("name-format", "name-folder", "description-length", "missing-field", "file-name")
-    broken = sorted({found.code for found in errors if found.code in limits})
-    if broken:
-        return Verdict(client, "warns", f"{reason}; may leave it out: {', '.join(broken)}")
-    return Verdict(client, "accepts", reason)
 
 
 def as_report(validations: Iterable[Validation]) -> Report:
