@@ -3,19 +3,21 @@
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
 from skillkit.core.authority import Authority, Requester, WrappedAuthority, current_requester
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.disk import real_path
-from skillkit.core.events import Event, Json, Kind
+from skillkit.core.events import Event, Json, Kind, in_turn
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Grants
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.core.shipped import is_as_shipped
+from skillkit.disclosure import SkillSession, Tool, ToolSource
+from skillkit.disclosure.tool_sources import WrappedTools
 from skillkit.disclosure.tools import Argument, named_skill
 from skillkit.install.consents import (
     Consent,
@@ -203,7 +205,7 @@ def _wanted_project(skill: SkillMetadata, arguments: Sequence[str], files: tuple
 
 
 class ScriptApproval:
-    """Asks the user to approve scripts of skills whose exact bytes are not approved yet."""
+    """Asks the user to approve scripts of skills whose exact bytes are not approved yet, and records it."""
 
     def __init__(
         self,
@@ -217,7 +219,7 @@ class ScriptApproval:
         self.ask = ask
         self.can_show_folders = can_show_folders
 
-    async def ask_about(self, tool: str, arguments: Mapping[str, object]) -> bool:
+    async def ask_about(self, tool: str, arguments: Mapping[str, object]) -> None:
         """Ask if undecided. The authority decides whether the script runs: it knows the answer and the reason
         for a refusal."""
         self.approvals.forget_once()
@@ -233,7 +235,6 @@ class ScriptApproval:
                 granted = Event(Kind.SCRIPT_GRANTED, asked.skill, asked.digest, given)
                 self.manager.journal.record(granted)
             self.approvals.decide(question, decision)
-        return True
 
     def _question(self, arguments: Mapping[str, object]) -> ScriptQuestion | None:
         try:
@@ -249,3 +250,19 @@ class ScriptApproval:
             digest,
             folders=self.ask is not None and self.can_show_folders(),
         )
+
+
+class ApprovedTools(WrappedTools):
+    """Tools that ask by `approval` alone, which knows whether there is something to ask."""
+
+    def __init__(self, source: ToolSource, approval: ScriptApproval) -> None:
+        super().__init__(source)
+        self.approval = approval
+
+    def wrap(self, tool: Tool, session: SkillSession) -> Tool:
+        async def approved(**arguments: object) -> object:
+            with in_turn(session.id, session.turn):
+                await self.approval.ask_about(tool.name, {**tool.implied, **arguments})
+            return await tool.handler(**arguments)
+
+        return replace(tool, handler=approved, asks=False) if tool.asks else tool

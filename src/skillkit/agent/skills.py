@@ -1,16 +1,14 @@
 """The program's skills: the integration for Agent Framework, with additions of this program."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from agent_framework import ChatContext, Message, SupportsAgentRun
 
-from skillkit.agent.approvals import Decision, ScriptApproval, ToolQuestion
+from skillkit.agent.approvals import ApprovedTools, Decision, ScriptApproval, ToolQuestion
 from skillkit.agent.script_answers import ReportedOutputs, find_remedy
 from skillkit.core.authority import Authority, Requester
-from skillkit.core.events import NO_JOURNAL, Kind, in_turn
 from skillkit.core.manager import SkillManager
 from skillkit.disclosure import (
     Disclosure,
@@ -25,7 +23,7 @@ from skillkit.disclosure import (
 )
 from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.tool_gate import ToolGate
-from skillkit.disclosure.tool_sources import FixedTools, JoinedTools, question_event
+from skillkit.disclosure.tool_sources import FixedTools, JoinedTools
 from skillkit.integrations.agent_framework import EffortOptions, SkillsContextProvider, as_message
 from skillkit.integrations.agent_framework_files import show_files
 from skillkit.integrations.conversation import Conversation
@@ -75,8 +73,6 @@ def disclosure_provider(
 class ProgramSkills(SkillsContextProvider):
     """The skills of one conversation of the program, which saves the session in its own file."""
 
-    journal = NO_JOURNAL  # `approve` records the calls that ask; most calls do not
-
     def __init__(
         self,
         provider: SkillContextProvider,
@@ -94,7 +90,7 @@ class ProgramSkills(SkillsContextProvider):
         super().__init__(
             provider,
             STATE,
-            approve=self._ask,
+            approve=self._ask_about_own,
             wrap=self._with_own_tools,
             requester=requester,
             models=models,
@@ -137,22 +133,10 @@ class ProgramSkills(SkillsContextProvider):
     def session_in(self, state: dict[str, Any]) -> SkillSession:
         return self.session
 
-    async def _ask(self, tool: str, arguments: Mapping[str, object]) -> bool:
-        with in_turn(self.session.id, self.session.turn):
-            if self.conversation({}).tool(tool) is None:
-                return await self._ask_about_own(tool, arguments)
-            return await self.approvals.ask_about(tool, arguments)
-
     async def _ask_about_own(self, tool: str, arguments: Mapping[str, object]) -> bool:
         """Ask about a tool of the program's own; without anybody to ask, it is refused."""
-        journal, ask = self.provider.manager.journal, self.approvals.ask
-        asked = question_event(tool, arguments, self.session)
-        journal.record(asked)
-        question = ToolQuestion(tool, arguments, self.session.active_ids)
-        allowed = ask is not None and await ask(question) is not Decision.NO
-        kind = Kind.SCRIPT_GRANTED if allowed else Kind.SCRIPT_DENIED
-        journal.record(replace(asked, kind=kind, time=time.time()))
-        return allowed
+        ask, question = self.approvals.ask, ToolQuestion(tool, arguments, self.session.active_ids)
+        return ask is not None and await ask(question) is not Decision.NO
 
     def remember(self, conversation: Conversation, state: dict[str, Any]) -> None:
         """Do nothing: the runtime saves the session with the conversation."""
@@ -174,7 +158,7 @@ class ProgramSkills(SkillsContextProvider):
         return disclosed
 
     def _with_own_tools(self, source: ToolSource) -> ToolSource:
-        joined = JoinedTools([self.basic, source])
+        joined = ApprovedTools(JoinedTools([self.basic, source]), self.approvals)
         if not self.embedded:
             return joined  # the same in every request: changed tools invalidate prompt caches
         from skillkit.agent.local.tools import LocalTools

@@ -141,7 +141,7 @@ class ConversationTools(WrappedTools):
                 "the program has to pass `approve`"
             )
             return ToolResult.failure(tool.name, "permission_denied", message)
-        question = question_event(tool.name, arguments, session)
+        question = _question_event(tool.name, arguments, session)
         self.journal.record(question)
         answer = self.approve(tool.name, {**tool.implied, **arguments})
         allowed = (await answer if inspect.isawaitable(answer) else answer) is True
@@ -173,7 +173,7 @@ def few_at_once() -> asyncio.Semaphore:
 _gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
-def question_event(tool: str, arguments: Mapping[str, object], session: SkillSession) -> Event:
+def _question_event(tool: str, arguments: Mapping[str, object], session: SkillSession) -> Event:
     """Return the event for a question to the user about a tool call."""
     skill = named_skill(arguments)
     data: dict[str, Json] = {"tool": tool}

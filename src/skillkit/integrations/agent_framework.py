@@ -31,7 +31,6 @@ except ImportError as error:
     ) from error
 
 from skillkit.core.authority import Requester
-from skillkit.core.events import Writer
 from skillkit.disclosure import Disclosure, Insertion, SkillSession, Tool, with_insertions
 from skillkit.disclosure.disclosed import ModelChoice
 from skillkit.disclosure.tool_sources import Approve, Asks
@@ -84,8 +83,6 @@ class SkillsContextProvider(ContextProvider):
 
     fork_middleware: Callable[[], list[Any]] = list
     """Makes what else watches the agent of a forked skill."""
-    journal: Writer | None = None
-    """Where questions to the user are written down; None for the manager's journal."""
 
     def options_for(self, choice: ModelChoice) -> dict[str, Any]:
         """Return the request options for the model and effort that skills ask for."""
@@ -126,7 +123,6 @@ class SkillsContextProvider(ContextProvider):
             asks=self.asks,
             wrap=self.wrap,
             requester=self.requester if isinstance(self.requester, Requester) else None,
-            journal=self.journal,
         )
 
     def session_in(self, state: dict[str, Any]) -> SkillSession:

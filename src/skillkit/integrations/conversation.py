@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import TypeVar, Unpack
 
 from skillkit.core.authority import Requester, asking_for, current_requester
-from skillkit.core.events import Event, Kind, Writer
+from skillkit.core.events import Event, Kind
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure import (
@@ -72,9 +72,8 @@ class Conversation:
 
     `approve` is for frameworks that cannot ask the user themselves; without it, a tool that needs approval
     is refused. `requester` is passed to the manager's authority; it defaults to the conversation of the
-    session. Questions to the user are written into `journal`, by default the manager's. `fork` runs skills
-    with `context: fork`; without it they are followed in this conversation. With `reads_only` it has no
-    tools that run or change something.
+    session. `fork` runs skills with `context: fork`; without it they are followed in this conversation. With
+    `reads_only` it has no tools that run or change something.
     """
 
     def __init__(
@@ -86,7 +85,6 @@ class Conversation:
         asks: Asks | None = None,
         wrap: Wrap | None = None,
         requester: Requester | None = None,
-        journal: Writer | None = None,
         fork: Fork | None = None,
         reads_only: bool = False,
     ) -> None:
@@ -97,7 +95,6 @@ class Conversation:
         self._wrap = wrap
         self._approve = approve
         self._reads_only = reads_only
-        self._journal = journal or self.provider.manager.journal
         self._tools = self._wrapped(self.provider)
         self._disclosed: tuple[object, Disclosure] | None = None
         self.among_messages = False
@@ -325,7 +322,6 @@ class Conversation:
             asks=self._asks,
             wrap=self._wrap,
             requester=self._asks_for(),
-            journal=self._journal,
             reads_only=skill.agent_only_reads,
         )
         within.pin(identity, arguments)
@@ -339,7 +335,7 @@ class Conversation:
             asks=self._asks,
             fork=self._forked_result,
             reads_only=self._reads_only,
-            journal=self._journal,
+            journal=self.provider.manager.journal,
         )
 
     def _with_tools(self, disclosure: Disclosure) -> Disclosure:

@@ -9,11 +9,13 @@ from openai_server import CallTool, OpenAIServer, Say
 
 from skillkit.agent.approvals import Approvals, Decision, ScriptQuestion
 from skillkit.agent.conversations import ConversationStore
+from skillkit.agent.journal import journal_path
 from skillkit.agent.runtime import AgentRuntime, find_enabled
 from skillkit.agent.settings import Settings
 from skillkit.core.authority import DefaultAuthority, Requester, asking_for
 from skillkit.disclosure.tool_result import unfence
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
+from skillkit.journal import JournalReader, Kind
 
 SCRIPT = 'import json, sys\nprint(json.dumps({"sum": sum(int(n) for n in sys.argv[1:] if n.isdigit())}))\n'
 RUN = CallTool("script_run", {"skill_name": "adder", "script_name": "add", "args": ["2", "3"]})
@@ -121,6 +123,18 @@ async def test_no_means_no(online, adder: Path) -> None:
     await runtime.answer("/adder add 2 and 3")
     assert last_result(online)["error"] == "permission_denied"
     await runtime.close()
+
+
+async def test_a_question_and_its_answer_are_recorded_once(online, adder: Path) -> None:
+    runtime = await asked_runtime([Decision.SESSION], [])
+    online.replies = [RUN, RUN, Say("5")]
+    await runtime.answer("/adder add 2 and 3")
+    await runtime.close()
+    runtime.manager.journal.close()
+    stored = JournalReader(journal_path()).conversation(runtime.skills.session.id)
+    kinds = [each.event.kind for each in stored]
+    assert (kinds.count(Kind.SCRIPT_ASKED), kinds.count(Kind.SCRIPT_GRANTED)) == (1, 1)
+    assert kinds.count(Kind.SCRIPT_RUN) == 2
 
 
 async def test_a_script_that_does_not_exist_is_not_asked_about(online, adder: Path) -> None:

@@ -8,6 +8,9 @@ import pytest
 from openai_server import CallTool, OpenAIServer, Say
 from terminal import CTRL_D, Terminal
 
+from skillkit.agent.journal import journal_path
+from skillkit.journal import JournalReader
+
 KEEP = CallTool("remember", {"fact": "The user lives in Oslo"})
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 PAINT = f"""import base64, os, pathlib
@@ -66,6 +69,8 @@ def test_at_a_terminal_the_user_is_asked(agent, online: OpenAIServer, careful: P
     assert chat.end() == 0
     results = [text for role, text in online.requests[-1].spoken if role == "tool"]
     assert ["Kept." in result for result in results] == [True, False]
+    kinds = [stored.event.kind.value for stored in JournalReader(journal_path()).events()]
+    assert [kinds.count(f"script_{each}") for each in ("asked", "granted", "denied")] == [2, 1, 1]
 
 
 def test_every_tool_of_the_program_says_what_it_is_for(agent, online: OpenAIServer, careful: Path) -> None:
