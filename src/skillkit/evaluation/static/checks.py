@@ -12,8 +12,7 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
 from skillkit.core.resources import list_resources
 from skillkit.evaluation.report import CaseOutcome, Problem, Result, Tier
-from skillkit.evaluation.static import references, script_sources, texts
-from skillkit.evaluation.static.data_files import broken_data
+from skillkit.evaluation.static import files, texts
 from skillkit.evaluation.static.markdown import Document, Line
 from skillkit.evaluation.validation import validate_file
 from skillkit.matching.matcher import SkillMatcher
@@ -73,15 +72,15 @@ class Examination:
     def library(self) -> set[str]:
         return {skill.canonical_name for skill in self.matcher.skills}
 
-    def texts(self) -> Iterator[tuple[str, Path, Document]]:
+    def texts(self) -> Iterator[tuple[str, Document]]:
         """Yield SKILL.md and every other Markdown file within the size limit."""
         for path in (self.skill.skill_path, *self.files):
             if path.suffix.lower() == ".md" and path.stat().st_size <= _LARGEST_TEXT:
                 if path not in self._documents:
                     self._documents[path] = Document.parse(path.read_text("utf-8", "replace"))
-                yield path.relative_to(self.folder).as_posix(), path, self._documents[path]
+                yield path.relative_to(self.folder).as_posix(), self._documents[path]
 
-    def all_texts(self) -> Iterator[tuple[str, Path, Document]]:
+    def all_texts(self) -> Iterator[tuple[str, Document]]:
         """Yield every text file within the size limit; a file that is not Markdown is read as plain
         lines."""
         yield from self.texts()
@@ -91,7 +90,7 @@ class Examination:
             if b"\0" not in (data := path.read_bytes()):
                 lines = enumerate(data.decode("utf-8", "replace").splitlines(), 1)
                 document = Document(tuple(Line(number, text, False) for number, text in lines), None)
-                yield path.relative_to(self.folder).as_posix(), path, document
+                yield path.relative_to(self.folder).as_posix(), document
 
     def help_of(self, script: str) -> dict[str, Any] | None:
         """Return the result of a script's `--help`, cached; None if scripts are not run."""
@@ -115,35 +114,30 @@ def _follows_specification(examined: Examination) -> Iterator[Problem]:
 
 
 def _has_instructions(examined: Examination) -> Iterator[Problem]:
-    _, _, document = next(iter(examined.texts()))
+    _, document = next(iter(examined.texts()))
     if not any(line.text.strip() for line in document.lines):
         yield Problem("has no instructions below its header", "SKILL.md")
 
 
 def _files_exist(examined: Examination) -> Iterator[Problem]:
-    for _, path, document in examined.texts():
-        yield from references.missing_files(examined.folder, path, document)
-
-
-def _headings_exist(examined: Examination) -> Iterator[Problem]:
-    for _, path, document in examined.texts():
-        yield from references.missing_anchors(examined.folder, path, document)
+    for shown, document in examined.texts():
+        yield from texts.missing_files(document, shown, examined.folder)
 
 
 def _skills_exist(examined: Examination) -> Iterator[Problem]:
     alone = len(examined.library) < 2
-    for _, path, document in examined.texts():
-        for problem in references.missing_skills(examined.folder, path, document, examined.library):
+    for shown, document in examined.texts():
+        for problem in texts.missing_skills(document, shown, examined.library):
             # A skill that is tested alone does not show which other skills are installed.
             yield Problem(problem.message, problem.path, problem.line, problem.warning or alone)
 
 
 def _of_texts(
     rule: Callable[[Document, str], Iterable[Problem]],
-    texts_of: Callable[[Examination], Iterable[tuple[str, Path, Document]]] = Examination.texts,
+    texts_of: Callable[[Examination], Iterable[tuple[str, Document]]] = Examination.texts,
 ) -> Callable[[Examination], Iterator[Problem]]:
     def check(examined: Examination) -> Iterator[Problem]:
-        for shown, _, document in texts_of(examined):
+        for shown, document in texts_of(examined):
             yield from rule(document, shown)
 
     return check
@@ -152,7 +146,7 @@ def _of_texts(
 def _scripts_compile(examined: Examination) -> Iterator[Problem]:
     for path in examined.files:
         if "scripts" in path.relative_to(examined.folder).parts[:1]:
-            yield from script_sources.compile_problems(examined.folder, path)
+            yield from files.compile_problems(examined.folder, path)
 
 
 def _imports_declared(examined: Examination) -> Iterator[Problem]:
@@ -169,8 +163,8 @@ def _options_exist(examined: Examination) -> Iterator["Problem | UndecidedCheck"
     for script in find_scripts(examined.skill):
         given = [
             (shown, *found)
-            for shown, _, document in examined.texts()
-            for found in script_sources.given_options(script, document)
+            for shown, document in examined.texts()
+            for found in files.given_options(script, document)
         ]
         if not given:
             continue
@@ -182,10 +176,10 @@ def _options_exist(examined: Examination) -> Iterator["Problem | UndecidedCheck"
         seen: set[str] = set()
         for shown, line, first, options in given:
             for option in options:
-                wrong = None if option in seen else script_sources.unknown_option(option, helped)
+                wrong = None if option in seen else files.unknown_option(option, helped)
                 if wrong is not None and first:
                     of_command = _printed_help(examined, script.name, first) or ""
-                    wrong = script_sources.unknown_option(option, of_command) and wrong
+                    wrong = files.unknown_option(option, of_command) and wrong
                 if wrong is not None:
                     seen.add(option)
                     yield Problem(f"calls {script.relative_path} with {wrong}", shown, line)
@@ -210,7 +204,7 @@ def _scripts_answer_help(examined: Examination) -> Iterator[Problem]:
         return
     for script in find_scripts(examined.skill):
         is_python = script.path.suffix == ".py"
-        if is_python and any(script_sources.compile_problems(examined.folder, script.path)):
+        if is_python and any(files.compile_problems(examined.folder, script.path)):
             continue
         answer = examined.help_of(script.name)
         if (
@@ -231,7 +225,7 @@ def _scripts_answer_help(examined: Examination) -> Iterator[Problem]:
 def _data_is_whole(examined: Examination) -> Iterator[Problem]:
     for path in examined.files:
         if path.is_file():
-            yield from broken_data(examined.folder, path)
+            yield from files.broken_data(examined.folder, path)
 
 
 def _toolsets_load(examined: Examination) -> Iterator[Problem]:
@@ -242,7 +236,7 @@ def _toolsets_load(examined: Examination) -> Iterator[Problem]:
         with suppress(ToolsetError):
             module, name = definition_parts(skill, definition)
             if (path := toolset_file(skill, module)) is not None:
-                yield from script_sources.class_problems(examined.folder, path, name)
+                yield from files.class_problems(examined.folder, path, name)
 
 
 def _description_room(examined: Examination) -> Iterator[Problem]:
@@ -281,7 +275,7 @@ RULES: dict[str, Callable[[Examination], Iterable[Problem | UndecidedCheck]]] = 
     "specification": _follows_specification,
     "instructions": _has_instructions,
     "files-exist": _files_exist,
-    "headings-exist": _headings_exist,
+    "headings-exist": _of_texts(texts.missing_anchors),
     "skills-exist": _skills_exist,
     "hidden-characters": _of_texts(texts.hidden_characters),
     "code-blocks-closed": _of_texts(texts.open_code_block),
