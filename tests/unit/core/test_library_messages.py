@@ -16,7 +16,7 @@ ALLOWED = {
     "evaluation/pytest_plugin.py": "--skills is pytest's own option here",
     "evaluation/rendering/html.py": "the colours of a style sheet",
     "evaluation/static/checks.py": "--help of the script that is tested",
-    "evaluation/static/script_sources.py": "--help of the script that is tested",
+    "evaluation/static/files.py": "--help of the script that is tested",
     "evaluation/behaviour/graders.py": "where there is no judge, the report names the option that brings one",
     "toolsets/script_functions.py": "--json of the script that is written",
     "install/enabled.py": "AGENT_SKILLS and the selection are the program's; document 004 words the hints",
