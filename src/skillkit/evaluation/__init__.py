@@ -6,12 +6,10 @@ from skillkit.core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from skillkit.evaluation.cases import Case, Check, CheckKind, Routing, ScriptCall, Suite, Unreadable
-    from skillkit.evaluation.comparison import Comparison, compare
-    from skillkit.evaluation.discovery import FoundSuites, find_suites
+    from skillkit.evaluation.discovery import FoundSuites, Targets, find_suites, find_targets, skills_in
     from skillkit.evaluation.formats import read_cases_file
-    from skillkit.evaluation.report import CaseOutcome, Problem, Report, Result, Tier
-    from skillkit.evaluation.targets import Targets, find_targets
-    from skillkit.evaluation.tester import SkillTester, skills_in
+    from skillkit.evaluation.report import CaseOutcome, Comparison, Problem, Report, Result, Tier, compare
+    from skillkit.evaluation.tester import SkillTester
 
 __all__ = [
     "Case",
@@ -41,11 +39,9 @@ __getattr__ = lazy_names(
     __name__,
     {
         "cases": "Case Check CheckKind Routing ScriptCall Suite Unreadable",
-        "comparison": "Comparison compare",
-        "discovery": "FoundSuites find_suites",
+        "discovery": "FoundSuites Targets find_suites find_targets skills_in",
         "formats": "read_cases_file",
-        "report": "CaseOutcome Problem Report Result Tier",
-        "targets": "Targets find_targets",
-        "tester": "SkillTester skills_in",
+        "report": "CaseOutcome Comparison Problem Report Result Tier compare",
+        "tester": "SkillTester",
     },
 )

@@ -1,13 +1,15 @@
-"""Find files of cases beneath a folder, and the skill of each."""
+"""Find skills and files of cases in some paths, and the skill of each file."""
 
 import os
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from skillkit.core.disk import real_path
 from skillkit.core.limits import CASE_DOCUMENTS
+from skillkit.core.manager import SkillManager
+from skillkit.core.models import Diagnostic, Severity, SkillMetadata
 from skillkit.evaluation.cases import Suite, Unreadable
 from skillkit.evaluation.formats import SUFFIXES, read_cases_file
 
@@ -57,6 +59,50 @@ def find_suites(places: Iterable[Path], skill: str | None = None) -> FoundSuites
         tuple(suite for path, suite in suites.items() if path not in parts),
         tuple(found for path, found in unreadable.items() if path not in parts),
     )
+
+
+def skills_in(folders: Iterable[Path]) -> SkillManager:
+    """Return a manager with exactly the skills beneath some folders; a folder may be a skill itself."""
+    manager = SkillManager(
+        project_skill_dir="",
+        anthropic_config_dir="",
+        plugin_dirs=[],
+        additional_search_paths=[str(folder) for folder in folders],
+        include_nested=True,
+    )
+    manager.discover()
+    return manager
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """The skills and cases found in some paths."""
+
+    skills: tuple[SkillMetadata, ...] = ()
+    unloadable: tuple[Diagnostic, ...] = ()
+    """Invalid skill files."""
+    suites: FoundSuites = field(default_factory=FoundSuites)
+    alone: bool = False
+    """Whether there are only files of cases outside any skill, so that a separate library is needed."""
+
+
+def find_targets(paths: Sequence[Path]) -> Targets:
+    """Find the skills beneath `paths`, or around a file of cases, and their cases."""
+    folders = dict.fromkeys(_folders(paths))
+    if not folders:
+        return Targets(suites=find_suites(paths), alone=True)
+    manager = skills_in(folders)
+    broken = tuple(found for found in manager.diagnostics if found.severity is Severity.ERROR)
+    return Targets(tuple(manager.list_skills()), broken, find_suites(paths))
+
+
+def _folders(paths: Iterable[Path]) -> Iterable[Path]:
+    for path in paths:
+        if path.is_dir():
+            around = path if (path / "SKILL.md").is_file() else folder_around(path / "SKILL.md")
+            yield around or path
+        elif (around := folder_around(path)) is not None:
+            yield around
 
 
 def skill_around(path: Path) -> str | None:

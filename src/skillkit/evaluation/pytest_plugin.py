@@ -48,7 +48,7 @@ def skill_tester() -> "Callable[[Path], SkillTester]":
     """Return a factory for testers of the skills in a folder, for custom tests; it runs no script."""
 
     def tester(folder: Path) -> "SkillTester":
-        from skillkit.evaluation.targets import find_targets
+        from skillkit.evaluation.discovery import find_targets
         from skillkit.evaluation.tester import SkillTester
 
         found = find_targets([folder])
@@ -167,9 +167,9 @@ def _listed(value: object) -> list[dict[str, Any]]:
 
 
 def _tests(config: pytest.Config, folders: list[Path]) -> "Iterator[SkillTest]":
+    from skillkit.evaluation.discovery import find_targets, skills_in
     from skillkit.evaluation.script_runs import sandboxed_scripts
-    from skillkit.evaluation.targets import find_targets
-    from skillkit.evaluation.tester import SkillTester, skills_in
+    from skillkit.evaluation.tester import SkillTester
 
     targets = find_targets(folders)
     among = [Path(folder) for folder in config.getoption("--skills-among")]

@@ -11,7 +11,6 @@ from skillkit._version import __version__
 from skillkit.core.digest import tree_digest
 from skillkit.core.disk import real_path
 from skillkit.core.exceptions import SkillsUseError
-from skillkit.core.manager import SkillManager
 from skillkit.core.models import Diagnostic, SkillMetadata
 from skillkit.evaluation import routing
 from skillkit.evaluation.accepted import Acceptance, accept, read_accepted
@@ -30,19 +29,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 Said = Callable[[str], object]
-
-
-def skills_in(folders: Iterable[Path]) -> SkillManager:
-    """Return a manager with exactly the skills beneath some folders; a folder may be a skill itself."""
-    manager = SkillManager(
-        project_skill_dir="",
-        anthropic_config_dir="",
-        plugin_dirs=[],
-        additional_search_paths=[str(folder) for folder in folders],
-        include_nested=True,
-    )
-    manager.discover()
-    return manager
 
 
 @dataclass(frozen=True, slots=True)

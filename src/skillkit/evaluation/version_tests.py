@@ -4,9 +4,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from skillkit.evaluation.discovery import find_targets
 from skillkit.evaluation.report import BAD, GOOD, Report, merge
 from skillkit.evaluation.script_runs import sandboxed_scripts
-from skillkit.evaluation.targets import find_targets
 from skillkit.evaluation.tester import SkillTester
 from skillkit.install.fetch import LoadedSkill
 from skillkit.install.tree import SkillTree

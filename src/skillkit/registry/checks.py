@@ -10,9 +10,9 @@ from skillkit.core.codec import encode
 from skillkit.core.disk import write_new
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import shortened
-from skillkit.evaluation.discovery import find_suites
+from skillkit.evaluation.discovery import find_suites, skills_in
 from skillkit.evaluation.routing import RoutedCase
-from skillkit.evaluation.tester import SkillTester, skills_in
+from skillkit.evaluation.tester import SkillTester
 from skillkit.evaluation.validation import Validation, validate_file
 from skillkit.install.capabilities import Capabilities, capabilities
 from skillkit.install.exceptions import InstallError

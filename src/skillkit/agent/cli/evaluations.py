@@ -8,8 +8,8 @@ from skillkit.core.text import escape_hidden
 from skillkit.evaluation.report import BAD, CaseOutcome, Report, Tier, pass_rate
 
 if TYPE_CHECKING:
-    from skillkit.evaluation.comparison import Comparison
     from skillkit.evaluation.discovery import FoundSuites
+    from skillkit.evaluation.report import Comparison
 
 _SHOWN = 20
 

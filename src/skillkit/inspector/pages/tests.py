@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from skillkit.core.events import Event, Json
-from skillkit.evaluation.comparison import compare
 from skillkit.evaluation.rendering.html import html_page
-from skillkit.evaluation.report import BAD, Report, Result
+from skillkit.evaluation.report import BAD, Report, Result, compare
 from skillkit.inspector.layout import page, skill_link
 from skillkit.inspector.library import Library
 from skillkit.inspector.pages.events import figure, short_day

@@ -26,17 +26,16 @@ from skillkit.core.exceptions import ConfigurationError, SkillNotFoundError
 from skillkit.core.foreign_json import read_json
 from skillkit.core.text import escape_hidden
 from skillkit.evaluation.archive import ReportArchive
-from skillkit.evaluation.discovery import find_suites
+from skillkit.evaluation.discovery import Targets, find_suites, find_targets, skills_in
 from skillkit.evaluation.rendering import rendered
 from skillkit.evaluation.report import BAD, GOOD, CaseOutcome, Report, merge, pass_rate
 from skillkit.evaluation.routing import canonical
-from skillkit.evaluation.targets import Targets, find_targets
-from skillkit.evaluation.tester import SkillTester, skills_in
+from skillkit.evaluation.tester import SkillTester
 
 if TYPE_CHECKING:
     from skillkit.agent.behaviour_tests import BehaviourOptions
     from skillkit.agent.models.provider import ChatProvider
-    from skillkit.evaluation.comparison import Comparison
+    from skillkit.evaluation.report import Comparison
 
 app = Family()
 
@@ -322,7 +321,7 @@ def _run_scripts(tester: SkillTester, asker: Asker, *, update: bool) -> Report:
 
 
 def _compared(path: Path, found: Report) -> "Comparison":
-    from skillkit.evaluation.comparison import compare
+    from skillkit.evaluation.report import compare
 
     return compare(_earlier(path), found)
 
