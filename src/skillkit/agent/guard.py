@@ -1,7 +1,7 @@
 """Middleware that ends or corrects a turn: limits, truncated responses, failed tool calls."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from agent_framework import ChatContext, ChatMiddleware, ChatResponse, Content, FunctionTool, ResponseStream
@@ -14,18 +14,14 @@ from skillkit.agent.telemetry import Next, Trace
 
 @dataclass
 class TurnLimits(ChatMiddleware):
-    """Ends a turn before a request that would exceed a limit; `begin` starts a turn."""
+    """Ends a turn before a request that would exceed a limit."""
 
     trace: Trace
     tool_calls: int
     tokens: int
-    _first: int = field(default=0, init=False)
-
-    def begin(self) -> None:
-        self._first = len(self.trace.steps)
 
     async def process(self, context: ChatContext, call_next: Next) -> None:
-        steps = self.trace.steps[self._first :]
+        steps = self.trace.of_turn
         calls = Counter(name for step in steps for name in step.calls)
         if calls.total() >= self.tool_calls:
             raise self._endless(calls)

@@ -22,7 +22,7 @@ from skillkit.integrations.agent_framework import INSERTED
 
 
 class RequestTracer(ChatMiddleware):
-    """Counts the tokens of each model request; `skills_text` is the part of the instructions from disclosure.
+    """Counts the tokens of each model request; `listed` returns those of the skills in the instructions.
 
     Texts inserted among the messages count as skills too.
     """
@@ -30,18 +30,18 @@ class RequestTracer(ChatMiddleware):
     def __init__(
         self,
         trace: Trace,
-        skills_text: Callable[[], str],
+        listed: Callable[[], int],
         activity: Callable[[str], object] = lambda text: None,
     ) -> None:
         self.trace = trace
-        self.skills_text = skills_text
+        self.listed = listed
         self.activity = activity
 
     async def process(self, context: ChatContext, call_next: Next) -> None:
         watch = Stopwatch()
         options = context.options or {}
         instructions = str(options.get("instructions") or "")
-        listed = count(self.skills_text())
+        listed = self.listed()
         tools = [tool for tool in options.get("tools") or () if isinstance(tool, FunctionTool)]
         tool_tokens = count(json.dumps([tool.to_json_schema_spec() for tool in tools])) if tools else 0
         system = max(0, count(instructions) - listed)
@@ -50,10 +50,10 @@ class RequestTracer(ChatMiddleware):
         def note(response: ChatResponse[Any]) -> None:
             # Counted here because history is added below this middleware.
             said = [message for message in context.messages if INSERTED not in message.additional_properties]
+            inserted = [message for message in context.messages if INSERTED in message.additional_properties]
             messages = sum(count(_message_text(message)) for message in said)
-            skills = listed + sum(count(_message_text(message)) for message in context.messages) - messages
+            skills = listed + sum(count(_message_text(message)) for message in inserted)
             asked = [message.text for message in said if message.role == "user"]
-            inserted = [message.text for message in context.messages if message not in said]
             usage = response.usage_details or {}
             given = usage.get("input_token_count")
             cached = usage.get("cache_read_input_token_count")
@@ -74,7 +74,7 @@ class RequestTracer(ChatMiddleware):
                     watch.seconds,
                     tokens,
                     processed,
-                    instructions="\n\n".join([instructions, *inserted]),
+                    instructions="\n\n".join([instructions, *(message.text for message in inserted)]),
                     request=asked[-1] if asked else "",
                     result=response.text,
                     calls=called_tools(response),

@@ -136,7 +136,7 @@ class AgentRuntime:
                 # Downloading and loading a model is slow; Ctrl-C must not wait for it.
                 self.observers.activity(f"loading {self.provider.model}")
                 agent = await in_daemon_thread(self._build)
-            self._limits.begin()
+            self.trace.begin_turn()
             self.conversation.settle()
             self.messages_to_send()  # compact first, so that skills dropped by it are inserted again
             self.observers.activity("matching skills")
@@ -272,7 +272,7 @@ class AgentRuntime:
     def _build(self) -> "Agent[Any]":
         from agent_framework import Agent
 
-        from skillkit.agent.guard import TurnLimits, describe_tool_errors
+        from skillkit.agent.guard import describe_tool_errors
         from skillkit.agent.history import CallKeeper, ConversationHistory
 
         skills = self.skills
@@ -285,7 +285,6 @@ class AgentRuntime:
             from skillkit.agent.local.client import TurnSkills
 
             self.client.use_skills(TurnSkills(self.manager, lambda: self.skills.session))
-        self._limits = TurnLimits(self.trace, self.settings.tool_calls, self.settings.turn_tokens)
         self._agent = Agent(
             self.client,
             BRIEF_INSTRUCTIONS if self.provider.embedded else INSTRUCTIONS,
@@ -299,15 +298,15 @@ class AgentRuntime:
 
     def _watchers(self) -> list[Any]:
         """Return the middleware that traces and limits requests of the agent and of forked skills."""
-        from skillkit.agent.guard import ResponseGuard, ToolErrors
+        from skillkit.agent.guard import ResponseGuard, ToolErrors, TurnLimits
         from skillkit.agent.middleware import RequestTracer, ToolTracer
 
         return [
             ResponseGuard(self.provider),
-            RequestTracer(self.trace, self._skills_text, self.observers.activity),
+            RequestTracer(self.trace, lambda: self.skills.listed, self.observers.activity),
             ToolTracer(self.trace, self.observers.activity),
             ToolErrors(),
-            self._limits,
+            TurnLimits(self.trace, self.settings.tool_calls, self.settings.turn_tokens),
         ]
 
     def _build_skills(self) -> "ProgramSkills":
@@ -340,10 +339,6 @@ class AgentRuntime:
             if problem is not None:
                 self.observers.problem(problem)
         return skills
-
-    def _skills_text(self) -> str:
-        disclosed = self.skills.last
-        return disclosed.instructions if disclosed is not None else ""
 
 
 def find_enabled(problem: Callable[[str], object], search: Sequence[Path] = ()) -> EnabledSkills:

@@ -106,6 +106,8 @@ class ProgramSkills(SkillsContextProvider):
         self.basic = FixedTools(basic)
         self.session = SkillSession()
         self.last: Disclosure | None = None
+        self.listed = 0
+        """Tokens of the list of skills in the instructions."""
 
     def restore(self, data: Any) -> str | None:
         """Restore the skills of a saved conversation; return a message if the data is invalid."""
@@ -120,7 +122,7 @@ class ProgramSkills(SkillsContextProvider):
         problems = []
         for name in names:
             try:
-                self.conversation({}).pin(name)
+                self.conversation(self.session).pin(name)
             except SkillRefusedError as refused:
                 problems.append(f"The skill '{name}' of the setting 'pinned' is not in use: {refused}")
         return problems
@@ -146,11 +148,12 @@ class ProgramSkills(SkillsContextProvider):
 
     async def extend_history(self, messages: list[Message]) -> list[Message]:
         """Return the earlier messages of a request, with the texts of skills inserted."""
-        insertions = await self.conversation({}).insertions(messages, elsewhere=True)
+        insertions = await self.conversation(self.session).insertions(messages, elsewhere=True)
         return show_files(with_insertions(messages, insertions, as_message))
 
     async def disclose(self, conversation: Conversation, messages: Sequence[Message]) -> Disclosure:
         disclosed = await conversation.adisclose([*self.history(), *messages], elsewhere=True)
+        self.listed = 0 if self.embedded else disclosed.tokens.catalogue
         if self.embedded:
             disclosed = replace(disclosed, instructions="")
         self.last = disclosed

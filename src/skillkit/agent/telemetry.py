@@ -95,6 +95,7 @@ class Trace:
         self.session = session
         self.home = home
         self.steps: list[Step] = []
+        self._before_turn = 0
         self.on_step = on_step
         self.journal = journal
         self.price = price
@@ -106,6 +107,14 @@ class Trace:
     @property
     def log(self) -> Path:
         return self.home / "logs" / f"session-{self.session}-trace.log"
+
+    def begin_turn(self) -> None:
+        self._before_turn = len(self.steps)
+
+    @property
+    def of_turn(self) -> list[Step]:
+        """Return the steps of the current turn."""
+        return self.steps[self._before_turn :]
 
     def add(self, step: Step) -> None:
         step = replace(step, price=self.price)

@@ -114,11 +114,11 @@ class SkillsContextProvider(ContextProvider):
 
         return run
 
-    def conversation(self, state: dict[str, Any]) -> Conversation:
-        """Return the conversation of a run from `state`."""
+    def conversation(self, session: SkillSession) -> Conversation:
+        """Return the conversation of a run."""
         return Conversation(
             self.provider,
-            self.session_in(state),
+            session,
             approve=self.approve,
             asks=self.asks,
             wrap=self.wrap,
@@ -157,7 +157,7 @@ class SkillsContextProvider(ContextProvider):
         context: SessionContext,
         state: dict[str, Any],
     ) -> None:
-        conversation = self.conversation(state)
+        conversation = self.conversation(self.session_in(state))
         conversation.fork = self.fork(agent)
         if callable(self.requester):
             conversation.requester = self.requester(agent, session)
@@ -179,7 +179,7 @@ class _ForkedSkills(SkillsContextProvider):
         )
         self._conversation = conversation
 
-    def conversation(self, state: dict[str, Any]) -> Conversation:
+    def conversation(self, session: SkillSession) -> Conversation:
         return self._conversation
 
     def remember(self, conversation: Conversation, state: dict[str, Any]) -> None:

@@ -44,8 +44,7 @@ def show_tools(options: Options, *, json: bool = False) -> None:
 
 def _tools_with(skills: "ProgramSkills", *names: str) -> dict[str, Tool]:
     """Return the tools of a new conversation in which these skills were loaded, one after the other."""
-    skills.session = SkillSession()
-    conversation = skills.conversation({})
+    conversation = skills.conversation(SkillSession())
     tools: tuple[Tool, ...] = ()
     for name in names:
         tools = conversation.disclose(f"/{name}" if name else "").tools
