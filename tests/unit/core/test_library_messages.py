@@ -14,7 +14,7 @@ FAMILIES = "skill|config|doctor|inspect|journal|memory|model|serve|session"
 COMMAND = re.compile(rf"(?<![\w-])--[a-z]{{2,}}|`agent\b|\bagent (?:-|(?:{FAMILIES})\b)")
 ALLOWED = {
     "evaluation/pytest_plugin.py": "--skills is pytest's own option here",
-    "evaluation/rendering/html.py": "the colours of a style sheet",
+    "evaluation/html_page.py": "the colours of a style sheet",
     "evaluation/static/checks.py": "--help of the script that is tested",
     "evaluation/static/files.py": "--help of the script that is tested",
     "evaluation/behaviour/graders.py": "where there is no judge, the report names the option that brings one",

@@ -9,10 +9,8 @@ import pytest
 
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.evaluation import CaseOutcome, Problem, Report, Result, Tier, compare
-from skillkit.evaluation.rendering import rendered
-from skillkit.evaluation.rendering.annotations import github_annotations
-from skillkit.evaluation.rendering.html import html_page
-from skillkit.evaluation.rendering.junit import junit_xml
+from skillkit.evaluation.html_page import html_page
+from skillkit.evaluation.rendering import github_annotations, junit_xml, rendered
 from skillkit.evaluation.report import SkillUnderTest, merge
 
 

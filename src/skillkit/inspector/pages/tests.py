@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from skillkit.core.events import Event, Json
-from skillkit.evaluation.rendering.html import html_page
+from skillkit.evaluation.html_page import html_page
 from skillkit.evaluation.report import BAD, Report, Result, compare
 from skillkit.inspector.layout import page, skill_link
 from skillkit.inspector.library import Library

@@ -186,7 +186,7 @@ def run_tests(
     if junit is not None:
         replace_file(junit, rendered(found, "junit", Path.cwd()).encode())
     if html is not None:
-        from skillkit.evaluation.rendering.html import html_page
+        from skillkit.evaluation.html_page import html_page
 
         replace_file(html, html_page(found).encode())
     if report is not None:
