@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from skillkit.core.exceptions import ConfigurationError, SkillsUseError
 from skillkit.fleet.sealing import check_private, ray_token_path
 
-PROTOCOL = 4
+PROTOCOL = 5
 """Incremented with every protocol change; machines of another version are not used."""
 HEARTBEAT = 1.0
 """Seconds between two heartbeats of a machine."""

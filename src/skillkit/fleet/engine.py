@@ -59,7 +59,7 @@ class Engine:
             began = asyncio.get_running_loop().time()
             try:
                 await self._run_once()
-            except SkillsUseError as error:
+            except (SkillsUseError, OSError) as error:
                 self._lost(str(error))
             if asyncio.get_running_loop().time() - began > 60:
                 failures = 0

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import sqlite3
 import time
 import uuid
 from collections import OrderedDict
@@ -14,7 +15,7 @@ from typing import Any, TypeVar
 
 from skillkit.core.disk import file_stamp, make_folder
 from skillkit.core.exceptions import ConfigurationError
-from skillkit.fleet.cluster import PROGRAM_SILENCE, PROTOCOL, SILENCE, STRANDED, FleetError
+from skillkit.fleet.cluster import PROGRAM_SILENCE, PROTOCOL, REMEMBERED, SILENCE, STRANDED, FleetError
 from skillkit.fleet.engine import Engine, EngineLostError, NoWorkerError, WorkerGoneError
 from skillkit.fleet.fair_queue import FairQueue, QueueFullError
 from skillkit.fleet.machines import Machines
@@ -25,7 +26,7 @@ from skillkit.fleet.sent_runs import SentRunLog
 logger = logging.getLogger(__name__)
 
 MAX_DOCUMENTS = 1 << 30
-"""Limit of waiting requests in bytes; further ones are refused."""
+"""Limit of waiting requests and kept results in bytes; further requests are refused."""
 MAX_TREES = 256 << 20
 """Limit of cached trees in bytes; the oldest are dropped and requested again if needed."""
 _TRIES = 3
@@ -142,8 +143,8 @@ class Gateway:
         if abs(time.time() - label.issued) > MAX_AGE:
             raise SealError(f"request older than {MAX_AGE:g} s, or the clocks differ by that")
         if self._held + len(sealed) > MAX_DOCUMENTS:
-            raise FleetError("the gateway holds too many waiting requests; try again later")
-        run = Run(label.run, tenant, label.digest, sealed, priority, label.keep)
+            raise FleetError("the gateway holds too many requests and results; try again later")
+        run = Run(label.run, tenant, label.digest, sealed, priority, min(REMEMBERED, label.keep))
         self._enqueue(run)  # may raise QueueFullError, so before the run is stored
         self._held += len(sealed)
         self._runs[run.name] = run
@@ -187,7 +188,7 @@ class Gateway:
             run.slot.cancel()
         elif run.worker:
             with contextlib.suppress(FleetError, TimeoutError):
-                await self._engine.call(run.worker, "cancel", run.name, seconds=SILENCE)
+                await self._engine.call(run.worker, "cancel", run.name, run.sent, seconds=SILENCE)
 
     def add_tree(self, tenant: str, digest: str, packed: bytes) -> None:
         """Store a tree for a tenant's runs; machines verify its digest."""
@@ -295,13 +296,16 @@ class Gateway:
     async def _send(self, run: Run, worker: str) -> Reply:
         """Return a worker's reply; `lost` if there is none, `elsewhere` if the script never started."""
         run.lost.clear()
-        if run.cancelled:
-            return "cancelled", ""
         label, content = self.open(run.tenant, run.document)
         for _ in range(2):
+            if run.cancelled:
+                return "cancelled", ""
             run.worker, run.sent = worker, uuid.uuid4().hex
             sealed = self.keys.seal(replace(label, worker=worker, id=run.sent), content)
-            self._sent.add(run)
+            try:
+                self._sent.add(run)
+            except sqlite3.Error as error:
+                return "broken", f"The script was not started: the gateway cannot record it ({error})"
             run.change("running")
             try:
                 call = self._engine.call(worker, "run", sealed)
@@ -391,6 +395,7 @@ class Gateway:
             value = f"Its program was silent for {PROGRAM_SILENCE:g} s, so the script was killed"
         if state == "result":
             run.answer = value
+            self._held += len(value)
             for machine, why in run.tried.items():  # that was not for reasons of the run
                 self.machines.strike(machine, why)
         else:
@@ -441,6 +446,7 @@ class Gateway:
                     elif run.tried and run.state == "waiting" and self._is_exhausted(run):
                         self._refuse(run, run.message)
                 elif now - run.ended > max(run.keep, _ANSWERED):
+                    self._held -= len(run.answer)
                     del self._runs[run.name]
             if self._queue.has_open_worker() and not self._engine.problem:
                 self._served = now

@@ -7,7 +7,7 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -239,7 +239,11 @@ def _split(sealed: bytes) -> tuple[str, Label, bytes, bytes]:
     head, body = sealed[4 : 4 + size], sealed[4 + size :]
     try:
         words = parse_json(head)
-        return str(words.pop("key")), Label(**words), head, body
+        name, label = str(words.pop("key")), Label(**words)
+        for each in fields(label):
+            if not isinstance(getattr(label, each.name), (int, float) if each.type is float else str):
+                raise ValueError(each.name)
+        return name, label, head, body
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise SealError("document altered in transit") from error
 

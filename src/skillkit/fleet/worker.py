@@ -160,10 +160,12 @@ class Worker:
             self._guard.bar(document)
         return self._kept.get(run, (0.0, None))[1]
 
-    async def cancel(self, run: str) -> None:
-        """Kill a run; its result is available once the script is gone."""
+    async def cancel(self, run: str, document: str = "") -> None:
+        """Kill a run; its result is available once the script is gone. If it is still on its way, bar it."""
         if (task := self._running.get(run)) is not None:
             task.cancel()
+        elif document:
+            self._guard.bar(document)
 
     async def add_tree(self, digest: str, packed: bytes) -> Reply:
         """Store a tree on this machine; `unfit` if this machine cannot, `broken` if it is another tree."""

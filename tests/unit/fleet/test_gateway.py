@@ -4,6 +4,7 @@ import asyncio
 import os
 import pickle
 import shutil
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -21,6 +22,7 @@ from ray_cluster import wait_until
 from skillkit.core.authority import Requester, asking_for
 from skillkit.core.digest_memo import DigestMemo
 from skillkit.fleet.cluster import FleetError
+from skillkit.fleet.engine import Engine
 from skillkit.fleet.gateway_client import GatewayClient, UnreachableError
 from skillkit.fleet.operations import drain_machine, fleet_status
 from skillkit.fleet.packing import pack_request, pack_tree
@@ -94,6 +96,74 @@ async def test_cancelling_kills_the_script(fleet):
         await task
     status = await asyncio.to_thread(fleet_status, fleet.url, fleet.keys_path)
     assert status["running"] == 0
+
+
+@pytest.mark.parametrize("method", ["add_tree", "run"])
+async def test_a_run_that_is_cancelled_on_its_way_to_a_machine_never_starts(fleet, monkeypatch, method):
+    (worker,) = fleet.engine.machines.values()
+    send, cancel = getattr(worker, method), worker.cancel
+    sending, cancelled = threading.Event(), threading.Event()
+
+    async def sends_slowly(*arguments):
+        sending.set()
+        await asyncio.to_thread(cancelled.wait, 10)
+        return await send(*arguments)
+
+    async def cancels(*arguments):
+        await cancel(*arguments)
+        cancelled.set()
+
+    monkeypatch.setattr(worker, method, sends_slowly)
+    monkeypatch.setattr(worker, "cancel", cancels)
+    request, runner = request_for(fleet, SLEEPS), runner_of(fleet)
+    if method == "run":
+        await asyncio.to_thread(wait_until, lambda: ready(fleet))
+        assert set((await asyncio.to_thread(runner.prepare, request)).values()) == {""}
+    task = asyncio.ensure_future(runner.arun(request))
+    await asyncio.to_thread(sending.wait, 10)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (cancelled.is_set(), starts(fleet, request)) == (True, 0)
+
+
+def test_a_gateway_that_cannot_record_a_run_does_not_start_it(fleet, monkeypatch):
+    def full(run):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(fleet.gateway._sent, "add", full)
+    request = request_for(fleet)
+    result = runner_of(fleet).run(request)
+    assert (result.outcome, starts(fleet, request)) == (Outcome.BROKEN, 0)
+    assert "disk is full" in result.message
+
+
+def test_results_that_are_kept_count_among_what_a_gateway_holds(fleet, monkeypatch):
+    runner = runner_of(fleet, keep_results=60.0)
+    monkeypatch.setattr("skillkit.fleet.gateway.MAX_DOCUMENTS", 100_000)
+    assert runner.run(request_for(fleet, "print('x' * 100_000)")).outcome is Outcome.EXITED
+    result = runner.run(request_for(fleet))
+    assert (result.outcome, "too many" in result.message) == (Outcome.BROKEN, True)
+
+
+async def test_a_gateway_without_processes_left_tries_its_driver_again(monkeypatch):
+    tried, said = [], asyncio.Event()
+
+    async def none_left(*_, **__):
+        tried.append(1)
+        if len(tried) > 1:
+            said.set()
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr("skillkit.fleet.engine.check_head", lambda address: "")
+    monkeypatch.setattr("skillkit.fleet.engine._BACK_OFF", (0.0,))
+    monkeypatch.setattr("asyncio.create_subprocess_exec", none_left)
+    engine = Engine("ray://127.0.0.1:1", lambda line: None)
+    running = asyncio.ensure_future(engine.keep_running())
+    async with asyncio.timeout(10):
+        await said.wait()
+    running.cancel()
+    assert "temporarily" in engine.problem
 
 
 def test_a_tenant_sees_only_its_own_runs_trees_and_numbers(fleet):

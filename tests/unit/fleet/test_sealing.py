@@ -35,6 +35,13 @@ def test_no_word_of_the_label_can_be_changed(path, word):
         keys.open(sealed.replace(word.encode(), b"x" * len(word), 1))
 
 
+@pytest.mark.parametrize("fields", [{"keep": "x"}, {"run": 7}, {"digest": []}])
+def test_a_label_of_other_types_is_refused_whoever_sealed_it(path, fields):
+    keys = FleetKeys.read(path)
+    with pytest.raises(SealError):
+        keys.open(keys.seal(dataclasses.replace(LABEL, **fields), SECRET))
+
+
 def test_no_byte_can_be_changed_and_none_left_out(path):
     keys = FleetKeys.read(path)
     sealed = keys.seal(LABEL, SECRET)
