@@ -47,7 +47,10 @@ class Accounts:
         *,
         days: float | None = None,
     ) -> str:
-        """Create a token and return its secret; create the owner if it does not exist."""
+        """Create a token and return its secret; create the owner if it does not exist.
+
+        It expires no later than the token of the actor.
+        """
         unknown = sorted(set(scopes) - set(SCOPES))
         if unknown or not scopes:
             raise RejectedError(f"Unknown scope: use {', '.join(SCOPES)}")
@@ -59,6 +62,9 @@ class Accounts:
         number = found["id"] if found else self.registry.add_owner(owner, actor) if owner else None
         secret = _PREFIX + secrets.token_urlsafe(32)
         expires = None if days is None else time.time() + days * 86400
+        own = self.database.row("SELECT expires FROM token WHERE id = ?", actor.token)
+        if own and own["expires"]:
+            expires = min(expires or own["expires"], own["expires"])
         with self.database.writing():
             self._insert(secret, user.strip(), scopes, number, expires)
             allowed = f"{' '.join(scopes)} for {owner or 'every owner'}"
@@ -151,12 +157,13 @@ class Accounts:
         row = self.pending_device(user_code)
         with self.database.writing() as database:
             state = "approved" if approve else "denied"
-            database.run(
+            if not database.run(
                 "UPDATE device SET state = ?, token = ? WHERE hash = ? AND state = 'pending'",
                 state,
                 caller.token,
                 row["hash"],
-            )
+            ):
+                raise MissingError("No pending login has this code")
             self.registry.record(caller, f"device login {state}", None, caller.user, row["label"])
 
     def poll_device(self, device: str) -> str:

@@ -38,7 +38,11 @@ def _git(lines: Iterable[bytes], kind: str) -> Response:
 
 
 def _advertise(ask: Ask) -> Response:
-    _repository(ask)  # whoever may not read it learns nothing
+    try:
+        _repository(ask)  # whoever may not read it learns nothing
+    except MissingError:
+        ask.known()  # git sends its password only if it is asked for one
+        raise
     if ask.query.get("service") != "git-upload-pack":
         raise ForbiddenError("This repository is read only; publish with: agent skill publish")
     service = [_line("# service=git-upload-pack\n"), _FLUSH]

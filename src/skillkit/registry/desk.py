@@ -140,7 +140,7 @@ def _add_token(ask: Ask) -> Response:
     """Create a token of the user, with no more than their own grants."""
     caller = _signed_in(ask)
     scopes, owner, days = sent(ask, "scopes").split(), sent(ask, "owner"), sent(ask, "days")
-    if not days.isdecimal() or not 0 < int(days) <= 3650:
+    if not days.isdecimal() or len(days) > 4 or not 0 < int(days) <= 3650:
         raise RejectedError("Days must be a number from 1 to 3650")
     found = ask.registry.owner(owner) if owner else None
     number = found["id"] if found else None
@@ -157,7 +157,7 @@ def _add_token(ask: Ask) -> Response:
 
 def _revoke(ask: Ask) -> Response:
     caller, number = _signed_in(ask), sent(ask, "token")
-    if not number.isdecimal():
+    if not number.isdecimal() or len(number) > 18:
         raise MissingError
     ask.server.accounts.revoke(caller, int(number))
     return RedirectResponse("/tokens", 303)

@@ -75,9 +75,7 @@ class OwnerRepository:
         self.skills = registry.skills_of(caller, owner)
 
     def latest(self) -> list[tuple[SkillRow, VersionRow]]:
-        return [
-            (skill, self._registry.version(self._caller, skill, "", Purpose.LIST)) for skill in self.skills
-        ]
+        return self._registry.latest(self._caller, self.skills)
 
     def refs(self, prefixes: Iterable[str] = ()) -> Iterator[tuple[str, str]]:
         """Yield every ref that has one of the prefixes, and its commit."""

@@ -131,7 +131,7 @@ class Ask:
     def known(self) -> Caller:
         """Return the caller, who must have a token. Raises UnauthorizedError."""
         if self.caller.token is None:
-            raise UnauthorizedError("This needs a token: send it as Authorization: Bearer")
+            raise UnauthorizedError("This needs a token: send it as Authorization: Bearer, or as a password")
         return self.caller
 
 
@@ -148,7 +148,7 @@ def plain_error(error: RegistryServerError) -> Response:
     if isinstance(error, TooManyError):
         headers["retry-after"] = str(error.seconds)
     if isinstance(error, UnauthorizedError):
-        headers["www-authenticate"] = "Bearer"
+        headers["www-authenticate"] = 'Bearer, Basic realm="skill registry"'
     return PlainTextResponse(str(error), error.status, headers)
 
 

@@ -25,9 +25,7 @@ def _index(ask: Ask) -> Response:
         pinned = parts.pop()
     if len(parts) == 1 and not at:
         skills = ask.registry.skills_of(ask.caller, parts[0])
-        entries = [
-            _entry(ask, skill, ask.registry.version(ask.caller, skill, "", Purpose.LIST)) for skill in skills
-        ]
+        entries = [_entry(ask, *each) for each in ask.registry.latest(ask.caller, skills)]
     elif len(parts) == 2:
         purpose = Purpose.FETCH if pinned else Purpose.LIST
         skill = ask.registry.skill(ask.caller, parts[1], parts[0], purpose)

@@ -4,6 +4,7 @@ import json
 import re
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -272,6 +273,14 @@ class Registry:
                 raise MissingError
             found = VersionRow.of(row)
         self._check(caller, skill, found, purpose)
+        return found
+
+    def latest(self, caller: Caller, skills: Iterable[SkillRow]) -> list[tuple[SkillRow, VersionRow]]:
+        """Return skills with their latest versions, without those taken back since their rows were read."""
+        found = []
+        for skill in skills:
+            with suppress(MissingError):
+                found.append((skill, self.version(caller, skill, "", Purpose.LIST)))
         return found
 
     def version_by_id(self, identity: int) -> VersionRow:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sqlite3
 from pathlib import Path
 
 import httpx
@@ -95,3 +96,13 @@ def test_skills_are_added_by_a_range_of_apm_and_from_mcp(tmp_path: Path) -> None
             home, "skill", "add", f"mcp:{server.base}/mcp/acme", "-s", "notes", "--yes", "--trusted"
         )
         assert (home / ".agent" / "skills" / "notes" / "SKILL.md").exists(), by_mcp.stderr
+
+
+def test_an_internal_error_is_on_the_terminal_of_the_operator(tmp_path: Path) -> None:
+    file = tmp_path / "registry.sqlite"
+    with serving(tmp_path / "server", places=("--database", str(file))) as server:
+        with sqlite3.connect(file) as database:
+            database.execute("DROP TABLE search")
+        assert httpx.get(f"{server.base}/api/search?q=x").status_code == 500
+        server.process.terminate()
+        assert "GET /api/search failed" in server.process.communicate(timeout=30)[1]

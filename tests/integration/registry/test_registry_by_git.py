@@ -66,6 +66,21 @@ def test_an_owner_is_cloned_at_a_tag_or_whole_updated_and_never_pushed_to(tmp_pa
         assert pushed.returncode != 0
         assert "403" in pushed.stderr
         assert git(home, "clone", f"{server.base}/git/nobody.git").returncode != 0
+        server.agent("registry", "owner", "add", "lab", "--private")
+        mine = server.token("lil", "--owner", "lab", "--scope", "publish")
+        sent = httpx.post(
+            f"{server.base}/api/skillkit/v1/lab",
+            content=packed(skill_files("pdf-forms")),
+            headers={"authorization": f"Bearer {mine}"},
+        )
+        assert sent.status_code == 201, sent.text
+        private = f"http://lil:{mine}@{server.base.removeprefix('http://')}/git/lab.git"
+        cloned = git(home, "clone", private, "private")
+        assert cloned.returncode == 0, cloned.stderr
+        other = httpx.get(f"{server.base}/git/lab.git/info/refs", params={"service": "git-upload-pack"})
+        nobody = httpx.get(f"{server.base}/git/no.git/info/refs", params={"service": "git-upload-pack"})
+        assert (other.status_code, other.text) == (nobody.status_code, nobody.text) == (401, other.text)
+        assert git(home, "clone", private.replace(mine, token), "foreign").returncode != 0
         server.agent("registry", "yank", "acme/pdf-forms@1.2.0")
         refs = git(home, "ls-remote", url).stdout
         assert "pdf-forms-v1.1.0" in refs

@@ -17,6 +17,7 @@ from skillkit.install.sources.kinds import parse_source
 from skillkit.install.sources.source import Access
 from skillkit.registry.access import OPERATOR
 from skillkit.registry.accounts import RateLimits
+from skillkit.registry.exceptions import MissingError, RejectedError
 
 FILES = {"SKILL.md": skill_files("my-skill")["SKILL.md"], "scripts/a.py": "print(1)\n"}
 
@@ -272,6 +273,21 @@ def test_device_login_is_pending_until_the_user_approves_it(workshop: Workshop) 
     assert client.post("/api/cli/device/token", json={"device_code": "x"}).json() == {
         "error": "expired_token"
     }
+
+
+def test_a_device_login_that_was_denied_meanwhile_is_not_approved(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accounts, caller = workshop.server.accounts, workshop.caller(workshop.token())
+    device, code = accounts.begin_device("CLI")
+    read_before = accounts.pending_device(code)
+    accounts.answer_device(caller, code, approve=False)
+    monkeypatch.setattr(accounts, "pending_device", lambda _: read_before)
+    with pytest.raises(MissingError):
+        accounts.answer_device(caller, code, approve=True)
+    with pytest.raises(RejectedError, match="access_denied"):
+        accounts.poll_device(device)
+    assert workshop.registry.events(OPERATOR)[0]["action"] == "device login denied"
 
 
 def test_too_many_requests_say_when_to_try_again(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from registering import BASE, Workshop, skill_files
 from starlette.testclient import TestClient
 
 from skillkit.registry import desk, pages
+from skillkit.registry.access import OPERATOR
 
 
 @pytest.fixture
@@ -133,6 +134,23 @@ def test_nobody_hands_out_more_than_they_hold(workshop: Workshop) -> None:
         assert ada.post("/tokens", data=sent).status_code == 403, scopes
     made = ada.post("/tokens", data={"form": form, "scopes": "publish", "owner": "acme", "days": "5"})
     assert "shown once" in made.text
+
+
+def test_a_token_that_a_page_made_expires_no_later_than_the_one_it_was_made_with(workshop: Workshop) -> None:
+    secret = workshop.server.accounts.add_token(OPERATOR, "ada", ("read",), "acme", days=2)
+    ada = sign_in(workshop, secret)
+    sent = {"form": form_of(ada, "/tokens"), "scopes": "read", "owner": "acme", "days": "3650"}
+    assert ada.post("/tokens", data=sent).status_code == 200
+    expires = [row["expires"] for row in workshop.server.accounts.tokens(workshop.caller(secret))]
+    assert expires[-1] == expires[-2]
+
+
+def test_numbers_of_a_form_that_make_no_sense_are_refused(workshop: Workshop) -> None:
+    ada, long = sign_in(workshop, workshop.token()), "9" * 5000
+    form = form_of(ada, "/tokens")
+    sent = {"form": form, "scopes": "read", "owner": "acme", "days": long}
+    assert ada.post("/tokens", data=sent).status_code == 422
+    assert ada.post("/tokens/revoke", data={"form": form, "token": long}).status_code == 404
 
 
 def test_a_user_header_counts_only_from_a_proxy_that_was_named(tmp_path: Path) -> None:

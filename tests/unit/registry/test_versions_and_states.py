@@ -129,6 +129,16 @@ def test_unblocking_restores_the_state_before(tmp_path: Path) -> None:
         assert registry.change(OPERATOR, skill, "1.0.0", "unblock").state.value == before
 
 
+def test_a_version_that_is_yanked_while_a_list_is_made_is_left_out_of_it(tmp_path: Path) -> None:
+    workshop = Workshop(tmp_path)
+    token = workshop.token()
+    for name in ("first", "second"):
+        workshop.publish(token, skill_files(name), "1.0.0")
+    skills = workshop.registry.skills_of(ANYBODY, "acme")
+    workshop.change("acme/first@1.0.0", "yank")
+    assert [skill.name for skill, _ in workshop.registry.latest(ANYBODY, skills)] == ["second"]
+
+
 def test_commits_of_an_owner_never_change_and_packs_are_made_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

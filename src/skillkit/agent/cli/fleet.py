@@ -1,6 +1,7 @@
 """`agent fleet …`: scripts on many machines."""
 
 import asyncio
+import logging
 import os
 import secrets
 from pathlib import Path
@@ -51,6 +52,7 @@ def gateway(  # noqa: PLR0917
     """Serve programs: the one process that they talk to. It holds the queue and drives Ray."""
     from skillkit.fleet.gateway_process import GatewayOptions, serve_gateway
 
+    logging.basicConfig(level=logging.WARNING)
     options = GatewayOptions(address, host, port, tls_cert, tls_key)
     asyncio.run(serve_gateway(options, here=here, say=output.remark))
 

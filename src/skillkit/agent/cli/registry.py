@@ -2,6 +2,7 @@
 
 import contextlib
 import getpass
+import logging
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -172,6 +173,7 @@ def serve(
             ssl_keyfile=tls_key,
             timeout_graceful_shutdown=10,
         )
+        logging.basicConfig(level=logging.WARNING)  # an internal error is told to nobody but the operator
         output.say(address, whole=True)
         output.remark("Serving; press Ctrl-C to stop.")
         with outcome.hanging_up_terminates():
