@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from skillkit.core.foreign_json import read_json
-from skillkit.evaluation.report import BAD, CaseOutcome, Result
+from skillkit.evaluation.report import BAD, CaseOutcome, Problem, Result, headline
 
 ACCEPTED = "evals/accepted.json"
 
@@ -53,15 +53,8 @@ def accept(results: Iterable[Result], accepted: Sequence[Acceptance]) -> tuple[l
 def _accepted(result: Result, entries: Sequence[Acceptance], used: set[Acceptance]) -> Result:
     if not entries or result.outcome not in BAD | {CaseOutcome.WARNED}:
         return result
-    if not result.problems:
-        entry = next((each for each in entries if each.contains in result.message), None)
-        if entry is None:
-            return result
-        used.add(entry)
-        message = f"accepted ({entry.reason}): {result.message}"
-        return replace(result, outcome=CaseOutcome.WARNED, message=message)
     problems = []
-    for problem in result.problems:
+    for problem in result.problems or (Problem(result.message),):
         entry = next((each for each in entries if each.contains in str(problem)), None)
         if entry is None:
             problems.append(problem)
@@ -69,7 +62,6 @@ def _accepted(result: Result, entries: Sequence[Acceptance], used: set[Acceptanc
         used.add(entry)
         message = f"accepted ({entry.reason}): {problem.message}"
         problems.append(replace(problem, message=message, warning=True))
-    hard = [problem for problem in problems if not problem.warning]
-    first, more = (hard or problems)[0], f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    outcome = result.outcome if hard else CaseOutcome.WARNED
-    return replace(result, outcome=outcome, message=f"{first}{more}", problems=tuple(problems))
+    outcome = CaseOutcome.WARNED if all(each.warning for each in problems) else result.outcome
+    kept = tuple(problems) if result.problems else ()
+    return replace(result, outcome=outcome, message=headline(problems), problems=kept)

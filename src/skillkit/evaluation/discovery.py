@@ -15,6 +15,7 @@ from skillkit.evaluation.formats import SUFFIXES, read_cases_file
 
 MAX_DEPTH = 12
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "dist", "build", "target"})
+_SHOWN = frozenset({".claude", ".agents", ".agent", ".apm"})
 _FOLDERS = frozenset(
     {"eval", "evals", "eval-cases", "eval_cases", "evaluation", "evaluations", "trigger-evals"}
 )
@@ -148,12 +149,7 @@ def _walk(
         return
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
-            hidden = entry.name.startswith(".") and entry.name not in (
-                ".claude",
-                ".agents",
-                ".agent",
-                ".apm",
-            )
+            hidden = entry.name.startswith(".") and entry.name not in _SHOWN
             if depth < MAX_DEPTH and not hidden and entry.name not in _SKIPPED:
                 yield from _walk(Path(entry.path), depth + 1, above | {entry.name.lower()})
         elif entry.is_file(follow_symlinks=False) and os.path.splitext(entry.name)[1] in SUFFIXES:

@@ -1,7 +1,7 @@
 """Report of a test run, as plain data with a versioned JSON form, and its comparison with another."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
@@ -54,6 +54,12 @@ class Problem:
             f"{self.path}:{self.line}: " if self.path and self.line else f"{self.path}: " if self.path else ""
         )
         return f"{place}{self.message}"
+
+
+def headline(problems: Sequence[Problem]) -> str:
+    """Return the first problem, failures before warnings, and the number of the others."""
+    first = min(problems, key=lambda problem: problem.warning)
+    return f"{first} (and {len(problems) - 1} more)" if len(problems) > 1 else str(first)
 
 
 @dataclass(frozen=True, slots=True)

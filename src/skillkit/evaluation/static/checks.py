@@ -11,7 +11,7 @@ from typing import Any
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
 from skillkit.core.resources import list_resources
-from skillkit.evaluation.report import CaseOutcome, Problem, Result, Tier
+from skillkit.evaluation.report import CaseOutcome, Problem, Result, Tier, headline
 from skillkit.evaluation.static import files, texts
 from skillkit.evaluation.static.markdown import Document, Line
 from skillkit.evaluation.validation import validate_file
@@ -308,14 +308,11 @@ def _asked(examined: Examination, rule: str) -> Result:
         return Result(Tier.STATIC, examined.skill.canonical_name, rule, CaseOutcome.ERROR, rule, str(error))
     problems = tuple(each for each in found if isinstance(each, Problem))
     unjudged = [each.message for each in found if isinstance(each, UndecidedCheck)]
-    hard = [problem for problem in problems if not problem.warning]
     if problems:
-        outcome = CaseOutcome.FAILED if hard else CaseOutcome.WARNED
+        outcome = CaseOutcome.WARNED if all(each.warning for each in problems) else CaseOutcome.FAILED
     else:
         outcome = CaseOutcome.NOT_JUDGED if unjudged else CaseOutcome.PASSED
-    first = (hard or problems)[0] if problems else None
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    message = "; ".join([f"{first}{more}", *unjudged] if first else unjudged)
+    message = "; ".join([headline(problems), *unjudged] if problems else unjudged)
     spent = perf_counter() - begun
     return Result(
         Tier.STATIC, examined.skill.canonical_name, rule, outcome, rule, message, problems, seconds=spent
