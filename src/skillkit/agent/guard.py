@@ -77,7 +77,7 @@ class ResponseGuard(ChatMiddleware):
         why = self.provider.refusal(response) or self._problem(response)
         if why is not None:
             name = self.provider.name
-            raise UnfinishedAnswerError(f"The answer of the provider '{name}' is not whole: {why}")
+            raise UnfinishedAnswerError(f"The answer of the provider '{name}' is incomplete: {why}")
 
     def _problem(self, response: ChatResponse[Any]) -> str | None:
         before = "".join(f" after a call of {name}" for name in self._called[-1:])
@@ -87,10 +87,10 @@ class ResponseGuard(ChatMiddleware):
             case "length":
                 return "it reached the output limit. Ask for the rest, or for something shorter"
             case "content_filter":
-                return "the provider's filter stopped it. Say it in other words"
+                return "the provider's filter stopped it. Rephrase the request"
             case None if self.provider.marks_end and empty:
                 where = self.provider.shown_address
-                return f"nothing of it came. Try again{where and f', or check whether a model is{where}'}"
+                return f"no data was received. Try again{where and f', or check whether a model is{where}'}"
             case None if self.provider.marks_end:
                 return "the stream ended early. Try again"
             case None | "stop" | "tool_calls" if empty:

@@ -126,5 +126,5 @@ class Memory:
             ) from error
         except sqlite3.DatabaseError as error:
             raise AgentError(
-                f"The memory {self.path} cannot be used ({error}). Move the file away to start afresh"
+                f"The memory {self.path} cannot be used ({error}). Move the file away to start over"
             ) from error

@@ -109,8 +109,7 @@ class SettingsFile:
             return Settings()
         except (OSError, ValueError, TypeError, AttributeError) as error:
             raise SettingsError(
-                f"{self.path} cannot be read ({error}). "
-                "Mend it, or start afresh with: agent config init --force"
+                f"{self.path} cannot be read ({error}). Fix it, or start over with: agent config init --force"
             ) from error
 
     def save(self, settings: Settings) -> None:

@@ -55,7 +55,7 @@ class PluginManifest:
             raise _invalid(
                 "name",
                 self.name,
-                "Plugin name cannot be empty or contain spaces, ':', '/' or characters that cannot be seen",
+                "Plugin name cannot be empty or contain spaces, ':', '/' or invisible characters",
             )
         if self.version.count(".") < 2:
             raise _invalid("version", self.version, "Version must be semver format (e.g., 1.0.0)")

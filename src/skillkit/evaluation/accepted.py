@@ -47,7 +47,7 @@ def accept(results: Iterable[Result], accepted: Sequence[Acceptance]) -> tuple[l
         seen.add(result.id)
         kept.append(_accepted(result, [each for each in accepted if each.id == result.id], used))
     stale = [each for each in accepted if each.id in seen and each not in used]
-    return kept, [f"{ACCEPTED}: {each.id} finds nothing more to accept: {each.reason}" for each in stale]
+    return kept, [f"{ACCEPTED}: {each.id} matches no finding any more: {each.reason}" for each in stale]
 
 
 def _accepted(result: Result, entries: Sequence[Acceptance], used: set[Acceptance]) -> Result:

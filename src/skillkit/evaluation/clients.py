@@ -64,7 +64,7 @@ class Findings:
 
 def _specification(found: Findings) -> Judgement:
     if found.rules:
-        return "refuses", f"by the letter: {', '.join(found.rules)}"
+        return "refuses", f"violates {', '.join(found.rules)}"
     return "accepts", "follows it to the letter"
 
 

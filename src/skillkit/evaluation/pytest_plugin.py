@@ -34,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         const="",
         default=None,
         metavar="FOLDER",
-        help="test behaviour from recordings, which lie beside the cases unless a folder is given",
+        help="test behaviour from recordings, by default those beside the cases",
     )
     group.addoption("--skills-no-run", action="store_true", help="start no script of a skill")
 

@@ -134,7 +134,7 @@ def _unloadable(skill: SkillMetadata) -> list[Diagnostic]:
     tokens = TokenEstimator().count(render(body, skill.base_dir))
     if tokens > DEFAULT_MAX_INSTRUCTION_TOKENS:
         message = (
-            f"The instructions have about {tokens:,} tokens; load_skill hands out at most "
+            f"The instructions have about {tokens:,} tokens; load_skill returns at most "
             f"{DEFAULT_MAX_INSTRUCTION_TOKENS:,}. Move parts into files beside SKILL.md"
         )
         return [Diagnostic(skill.skill_path, "unloadable", Severity.ERROR, message)]

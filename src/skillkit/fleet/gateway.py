@@ -163,7 +163,7 @@ class Gateway:
         """Return a tenant's run; None for another tenant's; EndedRunError if it ended a while ago."""
         run = self._runs.get(name)
         if run is None and self._sent.has_ended(name, tenant):
-            raise EndedRunError("the gateway does not hold the result of this run any more")
+            raise EndedRunError("the gateway no longer has the result of this run")
         if run is None or run.tenant != tenant:
             return None
         run.heard = time.monotonic()

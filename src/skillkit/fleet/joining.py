@@ -100,10 +100,10 @@ async def _stay(
             serving = True
             say(f"Serving {options.slots} runs at once as {options.name}")
         if ended or (leaving and loop.time() - leaving > _GOODBYE):
-            say("Ended: drained" if ended else f"Ended: something still ran after {_GOODBYE:g} s")
+            say("Ended: drained" if ended else f"Ended: scripts were still running after {_GOODBYE:g} s")
             return
         if stopping.is_set() and not leaving:
-            say("Finishing what runs")
+            say("Waiting for running scripts")
             leaving = loop.time()
             worker.finish.remote()
         elif not leaving and (loop.time() - began if silent is None else silent) > unheard:

@@ -15,7 +15,7 @@ from skillkit.fleet.fair_queue import FairQueue
 _MISSED = 3600.0
 """Seconds for which a machine that left without being drained is shown as missing."""
 _REMEDIES = {
-    "unfit": "repair what the reason names; it is used again by itself",
+    "unfit": "fix the cause; the machine is then used again automatically",
     "silent": "look at its network and load; if it hangs: systemctl restart skillkit-ray skillkit-worker",
     "missing": "start its Ray and worker: systemctl restart skillkit-ray skillkit-worker",
     "other version": f"install skillkit {__version__} there, then: systemctl restart skillkit-worker",

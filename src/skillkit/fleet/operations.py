@@ -36,7 +36,9 @@ def drain_machine(url: str, machine: str, seconds: float, keys: Path | None = No
     deadline = time.monotonic() + seconds
     while still := set(drained) & {each["name"] for each in fleet_status(url, keys)["machines"]}:
         if time.monotonic() > deadline:
-            raise FleetError(f"{min(still)} still runs something after {seconds:g} s; it takes nothing new")
+            raise FleetError(
+                f"{min(still)} still has running scripts after {seconds:g} s; it accepts no new ones"
+            )
         time.sleep(0.2)
     return drained
 

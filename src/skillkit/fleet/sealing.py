@@ -137,7 +137,7 @@ class FleetKeys:
         """Derive a tenant's key from the first of the fleet's keys, or from the one called `name`."""
         name = next(iter(self._keys)) if name is None else name
         if name not in self._keys:
-            raise SealError("document sealed with a key that the fleet does not have (any more)")
+            raise SealError("document sealed with an unknown or revoked key")
         return TenantKey(tenant, name, _derive(self._keys[name], b"skillkit fleet " + tenant.encode()))
 
     def seal(self, label: Label, content: bytes) -> bytes:

@@ -52,7 +52,7 @@ class InspectorActions:
             return PendingChange(proposal.question, proposal)
         notes: tuple[str, ...] = ()
         if VARIABLE in os.environ:
-            notes = (f"{VARIABLE} is set and decides instead: {os.environ[VARIABLE]}",)
+            notes = (f"{VARIABLE} is set and overrides this: {os.environ[VARIABLE]}",)
         if action == "disable":
             return PendingChange(f"Make {skill.name} inactive from now on?", None, notes)
         if proposal is not None and self._library.status(name).standing.level < Level.OFFERED:

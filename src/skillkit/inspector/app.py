@@ -91,7 +91,7 @@ def _manage_routes(library: Library, actions: InspectorActions, guard: LocalUser
         sent = parse_qs((await _body(request)).decode("utf-8", "replace"))
         if not guard.allows_form(sent.get("form", [""])[0]):
             return HTMLResponse(
-                page("Not done", "", nothing("This was not sent by a page of this run.")), 403
+                page("Not done", "", nothing("The form was not sent by this inspector.")), 403
             )
         name, digest = _name(request), sent.get("digest", [""])[0]
         try:
@@ -138,7 +138,7 @@ def _page(library: Library, address: str, make: Callable[[Request], str], policy
             return HTMLResponse(page("This cannot be shown", "", nothing(str(error))), 500)
         except Exception as error:
             logger.exception("The page %s could not be made", ask.url.path)
-            text = f"{type(error).__name__}: {error}. The terminal that runs the inspector shows more."
+            text = f"{type(error).__name__}: {error}. Details are in the terminal that runs the inspector."
             return HTMLResponse(page("This cannot be shown", "", nothing(text)), 500)
 
     return Route(address, answer, methods=["GET"])

@@ -45,7 +45,7 @@ class Background(Generic[Value]):
             self.latest = self._compute()
             self._key = key
         except Exception:
-            logger.exception("What a page wants to show could not be found out")
+            logger.exception("A background task of the inspector failed")
         finally:
             with self._lock:
                 self._thread = None

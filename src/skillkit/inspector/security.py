@@ -35,7 +35,7 @@ class LocalUserOnly:
         if headers.get("host", "") not in self._hosts:
             await answer(send, 421, "This page is served to this machine only, as 127.0.0.1 or localhost.")
         elif "origin" in headers and headers["origin"] not in {f"http://{host}" for host in self._hosts}:
-            await answer(send, 403, "Another site may not ask this page for anything.")
+            await answer(send, 403, "Requests from other sites are refused.")
         elif (query := parse_qs(scope["query_string"].decode("latin-1"))).get("token") and scope[
             "method"
         ] == "GET":

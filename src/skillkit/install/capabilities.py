@@ -57,11 +57,11 @@ class Capabilities:
     )
     """Hosts asked for, or `everything`; `$NAME` is the host of the address in that variable."""
     environment: tuple[str, ...] = _fact(
-        "environment", "environment variables it asks for; their values do enter the sandbox"
+        "environment", "environment variables it asks for; their values are passed to its scripts"
     )
     """Environment variables asked for."""
     secrets: tuple[str, ...] = _fact(
-        "secrets", "put into requests to these hosts on the way; scripts never see them"
+        "secrets", "added to requests to these hosts by a proxy; scripts never see them"
     )
     """Keys it uses without seeing them."""
     commands: tuple[str, ...] = _fact("commands", "must be installed on this machine")
@@ -75,8 +75,8 @@ class Capabilities:
     nested_skills: tuple[str, ...] = _fact("nested skills")
     binaries: tuple[str, ...] = _fact("binary files")
     """Compiled programs and other files that are not text."""
-    hidden_characters: tuple[str, ...] = _fact("invisible", "characters that cannot be seen")
-    """Text files with characters that cannot be seen."""
+    hidden_characters: tuple[str, ...] = _fact("invisible", "control or zero-width characters")
+    """Text files with invisible characters."""
     not_fetched: tuple[str, ...] = _fact("not fetched", "Git LFS pointers; their content stays where it is")
     """Pointers to Git LFS content, which is left where it is."""
     header: tuple[str, ...] = _fact("header")
@@ -86,10 +86,10 @@ class Capabilities:
     )
     """Code that a client or tool runs without asking."""
     declared: tuple[str, ...] = _fact(
-        "to be run", "as the author wants it; models and effort count where the program has them"
+        "to be run", "requested by the author; model and effort apply where the program supports them"
     )
     """Execution fields of the header, marking those ignored here."""
-    missing: tuple[str, ...] = _fact("missing files", "named in the instructions and not there")
+    missing: tuple[str, ...] = _fact("missing files", "named in the instructions, but missing")
     """Files that the instructions name and that are not there."""
     missing_skills: tuple[str, ...] = _fact(
         "missing skills", "it needs or names them, and they are not installed"

@@ -22,7 +22,7 @@ _QUESTIONS: dict[Action, tuple[str, Remedy]] = {
     "sync": ("Install exactly these and trust them?", Remedy.CONSENT_LOCK),
     "rollback": ("Go back to this version of {names}?", Remedy.CONSENT),
     "adopt": ("Take over {names}, exactly as they are now, and trust them?", Remedy.CONSENT_TRUSTED),
-    "reach": ("Connect to these sources, to look at what the lock names?", Remedy.CONSENT_LOCK),
+    "reach": ("Connect to these sources to read the locked skills?", Remedy.CONSENT_LOCK),
 }
 """The text of each question, and its remedy without a terminal."""
 

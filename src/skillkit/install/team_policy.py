@@ -83,7 +83,7 @@ class TeamPolicy:
         """Return why the team denies this skill with these bytes; None if it allows it."""
         if self.problem:
             return Refusal(
-                "disabled", f"The policy {self.path} cannot be obeyed ({self.problem}); mend it first"
+                "disabled", f"The policy {self.path} cannot be applied ({self.problem}); fix it first"
             )
         if any(rule.covers(skill, digest) for rule in self.deny):
             return Refusal("disabled", f"Skill '{skill.name}' is denied by the policy {self.path}")
@@ -189,6 +189,6 @@ class TeamAuthority(WrappedAuthority):
             try:
                 digest = tree_digests.plain(skill.base_dir).digest
             except SkillsUseError as error:
-                return Refusal("disabled", f"No policy can be obeyed for '{skill.name}': {error}")
+                return Refusal("disabled", f"The policy cannot be applied to '{skill.name}': {error}")
         refusals = (policy.refusal(skill, digest) for policy in self.policies)
         return next((refused for refused in refusals if refused is not None), None)

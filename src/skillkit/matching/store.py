@@ -35,7 +35,7 @@ class IndexFile:
         try:
             row = self._connection.execute(f"SELECT packed FROM {kind} WHERE term = ?", (term,)).fetchone()
         except (sqlite3.Error, UnicodeError) as error:
-            logger.warning("The index %s is damaged and not used any more: %s", self.path, error)
+            logger.warning("The index %s is damaged and no longer used: %s", self.path, error)
             with contextlib.suppress(OSError):
                 self.path.unlink()
             return b""

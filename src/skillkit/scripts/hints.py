@@ -48,9 +48,7 @@ def find_hint(result: ScriptResult, request: ScriptRequest | None = None) -> Hin
     if (missing := _MISSING_MODULE.search(said)) is not None:
         name = missing[1].decode()
         if name.partition(".")[0] == FOLDER:
-            text = (
-                "The script imports its own folder by name, so it is meant to be run as a module of the skill"
-            )
+            text = "The script imports its own folder by name, so it has to be run as a module of the skill"
             return Hint("own_folder", text)
         return Hint(MISSING_PACKAGE, _missing_package(name))
     if (changed := _OTHER_RELEASE.search(said)) is not None:

@@ -44,7 +44,7 @@ def input_files(inputs: Inputs) -> tuple[InputFile, ...]:
     for name, path in inputs.items():
         shown = escape_hidden(name)[:100]
         if not name or refusal(name) is not None or len(name.encode()) > _MAX_NAME:
-            raise InputsError(f"An input cannot be called '{shown}'; use a plain file name")
+            raise InputsError(f"Invalid input name '{shown}'; use a plain file name")
         try:
             real = Path(os.path.realpath(path, strict=True))
         except (OSError, ValueError) as error:

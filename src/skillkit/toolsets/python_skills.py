@@ -49,7 +49,7 @@ class PythonSkill:
         **fields: object,
     ) -> None:
         if (problem := name_refusal(name)) is not None:
-            raise ConfigurationError(f"A skill cannot be called {name!r}: it {problem}", "name")
+            raise ConfigurationError(f"Invalid skill name {name!r}: it {problem}", "name")
         self.name = name
         self.description = description
         self.instructions = instructions

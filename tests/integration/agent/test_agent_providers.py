@@ -148,8 +148,9 @@ def test_a_tool_is_called_and_its_result_goes_back(ask, model) -> None:
         (Fail(400, "no such tool"), "refused the request: no such tool"),
         (
             Fail(413, "This model's maximum context length is 128000 tokens"),
-            "cannot read a conversation this long. Shorten it with /compact, begin anew with /clear, or "
-            "choose a model that reads more: --model NAME. It says: This model's maximum",
+            "reports that the conversation exceeds its context window. Shorten it with /compact, start a "
+            "new one with /clear, or choose a model with a larger window: --model NAME. It says: This "
+            "model's maximum",
         ),
     ],
     ids=["key", "rate", "quota", "model", "trouble", "refused", "length"],

@@ -39,7 +39,7 @@ def test_a_call_that_was_cut_is_not_made(agent, online: OpenAIServer, finish: st
     online.replies = [Raw(chunk(called("list_languages", "{}")) + chunk({}, finish))] * 3
     done = agent("-p", "Which languages can you greet in?")
     assert (done.code, len(online.requests)) == (UNFINISHED, 1)
-    assert "is not whole" in done.stderr
+    assert "is incomplete" in done.stderr
 
 
 def test_endless_calls_of_a_tool_that_there_is_not_end_with_its_name(agent, online: OpenAIServer) -> None:

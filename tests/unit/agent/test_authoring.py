@@ -194,7 +194,7 @@ GOOD = "---\nname: pdf\ndescription: Reads PDF files.\n---\n"
     ("body", "message"),
     [
         (b"caf\xe9", f"byte {len(GOOD) + 3}"),
-        (b"word " * 60_000, "tokens; load_skill hands out at most"),
+        (b"word " * 60_000, "tokens; load_skill returns at most"),
         (b"word " * 2_000_000, "too large"),
     ],
 )

@@ -123,7 +123,7 @@ def test_what_has_to_be_said_must_have_been_said(arguments: dict, known: str, as
             "found:\n  - id: A · tags: x, y\n  - id: B",
         ),
         ('{"success": true, "result": {}}', "Done; there was nothing to show."),
-        ('{"success": false, "error": "timeout", "message": "too slow"}', "That did not work: too slow"),
+        ('{"success": false, "error": "timeout", "message": "too slow"}', "Error: too slow"),
         ("plain text", "plain text"),
         ("[1, 2]", "- 1\n- 2"),
     ],

@@ -283,6 +283,6 @@ def test_what_an_author_accepts_is_a_warning_with_the_reason_and_stale_entries_a
     assert not report.failed
     (result,) = (each for each in report.results if each.id == "files-exist")
     assert result.message.count("accepted (made by the build): ") == 1
-    assert [note for note in report.notes if "no-secrets finds nothing more" in note]
+    assert [note for note in report.notes if "no-secrets matches no finding" in note]
     (sound / "evals" / "accepted.json").write_text('[{"id": "files-exist"}]')
     assert any('"reason"' in note for note in tester().run_static().notes)

@@ -124,7 +124,7 @@ def test_a_transcript_has_two_decimals_and_arguments_as_json() -> None:
     ("data", "words"),
     [
         ({"wanted": "loaded", "error": "untrusted"}, "its instructions and was refused: it was not trusted"),
-        ({"wanted": "read", "error": "not_found"}, "a file and was refused: there is none of this name"),
+        ({"wanted": "read", "error": "not_found"}, "a file and was refused: no skill has this name"),
         ({"wanted": "read"}, "a file and was refused"),
     ],
 )

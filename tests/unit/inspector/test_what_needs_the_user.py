@@ -94,7 +94,7 @@ def test_home_says_that_texts_are_not_kept(own_home: Path) -> None:
     journal.record(Event(Kind.MATCHED, data={"request": {"length": 9}}, conversation="talk", turn=1))
     journal.close()
     made = home.show(Library(lambda: EnabledSkills(bundled=False), path))
-    assert "Nothing waits for you." in made
+    assert "Nothing needs your attention." in made
     assert "Which skills would have fitted is not known" in made
 
 

@@ -141,7 +141,7 @@ def drop(runtime: "AgentRuntime", name: str) -> None:
     """Stop using a skill in this conversation."""
     session, provider = runtime.skills.session, runtime.skills.provider
     if provider.drop(name, session):
-        output.say(f"{escape_hidden(name)} is not used any more; /{escape_hidden(name)} brings it back.")
+        output.say(f"{escape_hidden(name)} is no longer in use. To use it again: /{escape_hidden(name)}")
         return
     in_use = ", ".join(session.active_ids) or "none"
     output.warn(f"{escape_hidden(name) or 'This skill'} is not in use. In use: {in_use}")

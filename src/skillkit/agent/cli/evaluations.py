@@ -91,7 +91,7 @@ def _show_routing(found: Report) -> None:
 
     output.say()
     output.table(
-        ("Routing", f"mode {measured['mode']}, {measured['library']} skills"),
+        ("Routing", f"mode {measured['mode']}, {output.count(measured['library'], 'skill')}"),
         [
             ("precision", share("precision")),
             ("recall", share("recall")),

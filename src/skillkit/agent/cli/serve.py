@@ -145,7 +145,7 @@ def _server(paths: list[Path], allow: list[str], *, scripts: bool, watch: bool) 
     if allow:
         manager.authority = PerTenantAuthority(dict(_allowed(given) for given in allow), manager.authority)
     if watch and find_spec("watchfiles") is None:
-        output.remark(f"Clients are not told of changes: that needs {pip_install('watch')}")
+        output.remark(f"Clients are not notified of changes; that requires: {pip_install('watch')}")
         watch = False
     granted = ScriptTools(manager, remedy=find_remedy) if scripts else False
     return SkillServer(manager, scripts=granted, watch=watch)

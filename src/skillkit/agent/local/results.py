@@ -18,7 +18,7 @@ def answer_from_result(result: str) -> str:
         case {"success": True, "result": value}:
             text = _as_text(value)
         case {"success": False, "message": message}:
-            text = f"That did not work: {message}"
+            text = f"Error: {message}"
         case None:
             text = (unfence(result) or result).strip()
         case value:

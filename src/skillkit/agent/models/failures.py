@@ -71,8 +71,8 @@ def _by_status(status: int | None, said: str, provider: ChatProvider, *, quota: 
 
 def _too_long(it_says: str) -> str:
     return (
-        "cannot read a conversation this long. Shorten it with /compact, begin anew with /clear, or "
-        f"choose a model that reads more: --model NAME. {it_says}"
+        "reports that the conversation exceeds its context window. Shorten it with /compact, start a new "
+        f"one with /clear, or choose a model with a larger window: --model NAME. {it_says}"
     )
 
 

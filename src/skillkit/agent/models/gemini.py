@@ -48,7 +48,7 @@ class GeminiProvider(ChatProvider):
             feedback = getattr(part, "prompt_feedback", None)
             if feedback is not None and feedback.block_reason is not None:
                 reason = getattr(feedback.block_reason, "name", feedback.block_reason)
-                return f"the provider's filter stopped the request ({reason}). Say it in other words"
+                return f"the provider's filter stopped the request ({reason}). Rephrase it"
         return None
 
     async def close(self, client: ChatClient) -> None:

@@ -245,8 +245,8 @@ def _description_room(examined: Examination) -> Iterator[Problem]:
     own = set(terms(skill.description))
     if len(own) < _LEAST_WORDS:
         yield Problem(
-            f"the description has {len(own)} telling word{'s' * (len(own) != 1)}; say what the skill does "
-            "and when to use it",
+            f"the description has {len(own)} distinctive word{'s' * (len(own) != 1)}; say "
+            "what the skill does and when to use it",
             "SKILL.md",
         )
         return

@@ -72,7 +72,9 @@ def leftovers(document: Document, shown: str) -> Iterator[Problem]:
     """Yield lines of the template of `agent skill create` that were not replaced."""
     for line in document.prose:
         if line.text.strip() in _TEMPLATE_LINES:
-            yield Problem(f"is still the template: {line.text.strip()}", shown, line.number, warning=True)
+            yield Problem(
+                f"is still the text of the template: {line.text.strip()}", shown, line.number, warning=True
+            )
 
 
 def comments(document: Document, shown: str) -> Iterator[Problem]:

@@ -19,12 +19,12 @@ _WANTED = {"loaded": "its instructions", "read": "a file", "script_run": "a run"
 REFUSALS = {
     "disabled": "it was not enabled",
     "untrusted": "it was not trusted",
-    "unavailable": "something that it needs was missing",
-    "not_found": "it was not for whoever asked",
+    "unavailable": "a requirement was missing",
+    "not_found": "it is not offered to this requester",
 }
 """Words for the codes of refusals."""
 _FAILURES = {
-    "not_found": "there is none of this name",
+    "not_found": "no skill has this name",
     "read_error": "it could not be read",
     "too_large": "it is too long",
 }

@@ -120,7 +120,7 @@ def _listed(report: CostReport) -> str:
 def _needs(library: Library) -> Markup:
     waiting = [*islice(needs(library), MAX_COUNTED)]
     rows = [tag("li", _need(one, manage=library.manage)) for one in waiting]
-    content = tag("ul", rows[:SHOWN], class_="plain") if rows else nothing("Nothing waits for you.")
+    content = tag("ul", rows[:SHOWN], class_="plain") if rows else nothing("Nothing needs your attention.")
     asked = library.newest(Kind.MATCHED, limit=1)
     if not rows and asked and not request_text(asked[0].event):
         unknown = "Which skills would have fitted is not known: texts of requests are kept only with "
@@ -129,7 +129,7 @@ def _needs(library: Library) -> Markup:
     number = f"{len(waiting)}{'+' if len(waiting) == MAX_COUNTED else ''}"
     more = tag("summary", f"{len(waiting) - SHOWN:,} more", class_="small")
     rest = tag("details", more, tag("ul", rows[SHOWN:], class_="plain"), id="more-needs")
-    offline = "Updates are not listed, this page asks no server: "
+    offline = "Updates are not listed, because this page asks no server: "
     updates = tag("p", offline, command("agent skill outdated"), class_="small faint")
     title = f"Needs you ({number})" if waiting else "Needs you"
     return panel(title, content, rest if len(waiting) > SHOWN else None, updates, identity="needs")

@@ -168,8 +168,8 @@ def _scores(library: Library, text: str, found: Found, assumed: Assumption) -> M
     rest = len(library.manager.list_skills()) - len(rows)
     scores = "score 0" if len(rows) < MAX_ROWS else "a lower score"
     beside = (
-        "A skill that may not be used is scored beside all known ones, one that is tried beside the active "
-        "ones: its score there differs."
+        "An inactive skill is scored among all known skills; “What if” scores it among the active ones, "
+        "so the two can differ."
     )
     return section(
         f"Scores ({matcher.mode.value}, threshold {matcher.threshold:.2f})",

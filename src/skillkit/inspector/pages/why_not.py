@@ -76,7 +76,7 @@ def _reached(one: Mapping[str, Json], line: Json) -> bool:
 def _score(one: Mapping[str, Json], line: Json) -> str:
     reasons = one.get("reasons")
     because = f": {', '.join(map(str, reasons))}" if isinstance(reasons, list) and reasons else ""
-    needed = "an unknown line" if line is None else figure(line)
+    needed = "an unknown threshold" if line is None else figure(line)
     return f"{figure(one.get('score'))} where {needed} is needed{because}"
 
 

@@ -56,7 +56,7 @@ class MCPSkillSource:
         consents: ConsentFile | None = None,
     ) -> None:
         if (problem := name_refusal(label)) is not None:
-            raise SkillsUseError(f"A server cannot be called {label!r}: it {problem}")
+            raise SkillsUseError(f"Invalid server name {label!r}: it {problem}")
         self.label = label
         self.server = server
         self.consents = consents or ConsentFile()

@@ -355,7 +355,7 @@ def _say_updated(done: UpdateResult) -> None:
     if before.digest != after.digest:
         output.say(f"Updated {after.name}: {before.version} → {after.version}", "green")
     elif before.stored != after.stored:
-        output.say(f"Put the approved files of {after.name} back; yours are kept for rollback", "green")
+        output.say(f"Restored the approved files of {after.name}; yours are kept for rollback", "green")
     else:
         output.say(f"{after.name} is up to date ({after.version})")
 

@@ -63,7 +63,9 @@ def _show_cost(report: CostReport) -> None:
         ("Every request pays", "Tokens", ""),
         [
             (
-                one_line(f"catalogue of {report.listed} skills{left} (budget {report.budget:,})"),
+                one_line(
+                    f"catalogue of {output.count(report.listed, 'skill')}{left} (budget {report.budget:,})"
+                ),
                 f"{report.catalogue:,}",
                 _bar(report.catalogue, report.static),
             ),
