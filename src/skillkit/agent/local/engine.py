@@ -167,12 +167,13 @@ class LocalEngine:
             request["grammar"] = grammar
         pieces: list[str] = []
         last: dict[str, Any] = {}
+        choice: dict[str, Any] = {}
 
         def take(raw: str) -> Stop:
-            nonlocal last
+            nonlocal last, choice
             last = json.loads(raw)
-            choices = last.get("choices") or [{}]
-            piece = choices[0].get("delta", {}).get("content")
+            choice = (last.get("choices") or [{}])[0]
+            piece = choice.get("delta", {}).get("content")
             if not piece:
                 return False
             pieces.append(piece)
@@ -192,8 +193,7 @@ class LocalEngine:
             prompt_tokens=processed + int(timings.get("cache_n", 0)),
             processed_tokens=processed,
             reply_tokens=int(timings.get("predicted_n", len(pieces))),
-            cut=is_looping("".join(pieces[-LOOP_WINDOW:]))
-            or (last.get("choices") or [{}])[0].get("finish_reason") == "length",
+            cut=is_looping("".join(pieces[-LOOP_WINDOW:])) or choice.get("finish_reason") == "length",
         )
 
     def _reuse_nonces(self, messages: Sequence[Turn]) -> list[Turn]:
@@ -217,7 +217,7 @@ class LocalEngine:
                 here = known.shared(prompt)
                 self.states.touch(known)
             else:
-                self.states.forget(known)
+                self.states.forget(known.name)
         if here == len(prompt):
             return 0
         reply = self._generate(beginning, None, 1, 0.0, lambda text: False)

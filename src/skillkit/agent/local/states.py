@@ -58,14 +58,11 @@ class PromptStates:
         replace_file(self.folder / f"{state.name}.txt", state.text.encode(), 0o600)
         known = sorted(self.folder.glob("*.txt"), key=lambda path: path.stat().st_mtime, reverse=True)
         for path in known[KEEP:]:
-            self._delete(path.stem)
+            self.forget(path.stem)
 
     def touch(self, state: PromptState) -> None:
         with suppress(OSError):
             os.utime(self.folder / f"{state.name}.txt")
-
-    def forget(self, state: PromptState) -> None:
-        self._delete(state.name)
 
     def reuse_nonces(self, texts: Sequence[str]) -> list[str]:
         """Return the texts with reproducible nonces, the same for the same fenced text.
@@ -87,7 +84,7 @@ class PromptStates:
             replace_file(path, secrets.token_bytes(32), 0o600)
         return path.read_bytes()
 
-    def _delete(self, name: str) -> None:
+    def forget(self, name: str) -> None:
         for suffix in (".txt", ".state"):
             with suppress(FileNotFoundError):
                 (self.folder / f"{name}{suffix}").unlink()

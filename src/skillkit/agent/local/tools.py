@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from skillkit.agent.local.examples import files_of
 from skillkit.core.manager import SkillManager
@@ -53,7 +54,7 @@ class LocalTools(WrappedTools):
         named = [choices for skill in skills if (choices := self._choices(skill, properties))]
         return _choosing(tool, properties, named) if named else None
 
-    def _choices(self, skill: SkillMetadata, properties: Mapping[str, object]) -> dict[str, list[str]]:
+    def _choices(self, skill: SkillMetadata, properties: Mapping[str, Any]) -> dict[str, list[str]]:
         """Return the valid values of a tool's arguments for a skill; empty if the tool has no use there."""
         choices = {Argument.SKILL: [skill.canonical_name]}
         if Argument.SCRIPT in properties:
@@ -132,18 +133,14 @@ def passage(text: str, request: str) -> str:
     return best.strip()[:MAX_PASSAGE]
 
 
-def _choosing(tool: Tool, properties: Mapping[str, object], named: Sequence[dict[str, list[str]]]) -> Tool:
+def _choosing(tool: Tool, properties: Mapping[str, Any], named: Sequence[dict[str, list[str]]]) -> Tool:
     """Return the tool with its arguments restricted to these values: one alternative per skill."""
 
     def narrowed(choices: Mapping[str, Sequence[str]]) -> dict[str, object]:
-        return {name: {**_mapping(properties[name]), "enum": list(choices[name])} for name in choices}
+        return {name: {**properties[name], "enum": list(choices[name])} for name in choices}
 
     joined = {name: list(dict.fromkeys(value for each in named for value in each[name])) for name in named[0]}
     kept = {name: schema for name, schema in properties.items() if name not in _LEFT_OUT}
     every = [{"properties": narrowed(choices)} for choices in named]
     parameters = {**tool.parameters, "properties": {**kept, **narrowed(joined)}, "anyOf": every}
     return replace(tool, parameters=parameters)
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}
