@@ -89,12 +89,7 @@ def _parts(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
     pattern = pattern.removeprefix("./").lstrip("/")
     if pattern.endswith("/"):
         pattern += _ANYWHERE  # a folder means what is in it
-    parts = [part for part in pattern.split("/") if part]
-    return tuple(
-        None if part == _ANYWHERE else _part(part)
-        for part, before in zip(parts, ["", *parts], strict=False)
-        if not part == before == _ANYWHERE
-    )
+    return tuple(None if part == _ANYWHERE else _part(part) for part in pattern.split("/") if part)
 
 
 def _fits(pattern: Sequence[re.Pattern[str] | None], parts: Sequence[str], *, partial: bool) -> bool:
