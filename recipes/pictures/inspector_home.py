@@ -205,7 +205,7 @@ def _tests(enabled: EnabledSkills, folder: Path) -> Iterator[Event]:
         for place, (name, texts) in enumerate(TESTED.items()):
             moment = time.time() - (len(THRESHOLDS) - number) * 3 * 86_400 + place * 600
             status = enabled.status(enabled.manager.get_skill(name))
-            digest = status.standing.digest or ""
+            digest = status.trust.digest or ""
             cases = [Case(text, (text,), skill=name, routing=Routing((name,))) for text in texts]
             results = tuple(run_routing(matcher, routed_cases(cases, name)))
             created = datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -55,7 +55,7 @@ class InspectorActions:
             notes = (f"{VARIABLE} is set and overrides this: {os.environ[VARIABLE]}",)
         if action == "disable":
             return PendingChange(f"Make {skill.name} inactive from now on?", None, notes)
-        if proposal is not None and self._library.status(name).standing.level < Level.OFFERED:
+        if proposal is not None and self._library.status(name).trust.level < Level.OFFERED:
             notes += ("It is not trusted and stays inactive until it is.",)
         return PendingChange(f"Make {skill.name} active from now on?", proposal, notes)
 
@@ -81,7 +81,7 @@ class InspectorActions:
             seen.append(proposal)
             return False
 
-        if self._library.status(name).standing.trusted:
+        if self._library.status(name).trust.trusted:
             return None
         try:
             self._trust(name, look)

@@ -78,8 +78,8 @@ def state(status: SkillStatus, *, manage: bool = False) -> Markup:
         return badge("active", "good")
     code = "untrusted" if _wants_trust(status) else refusal.code
     word = badge(STATES.get(code, code), "warn")
-    # With a command, the word and the standing are the whole reason.
-    reason = refusal.reason if not refusal.remedy else status.standing.reason if code == "untrusted" else ""
+    # With a command, the word and the trust are the whole reason.
+    reason = refusal.reason if not refusal.remedy else status.trust.reason if code == "untrusted" else ""
     small = tag("small", reason, " ") if reason else None
     return tag("span", word, " ", small, remedy(status, manage=manage), title=refusal.reason)
 
@@ -87,11 +87,11 @@ def state(status: SkillStatus, *, manage: bool = False) -> Markup:
 def _wants_trust(status: SkillStatus) -> bool:
     """Return whether trust is the remedy: it also enables a skill."""
     code = status.refusal.code if status.refusal is not None else ""
-    return code == "untrusted" or (code == "disabled" and status.standing.level < Level.OFFERED)
+    return code == "untrusted" or (code == "disabled" and status.trust.level < Level.OFFERED)
 
 
-def why_trusted(standing: TrustStatus) -> str:
-    return "approved by you" if standing.reason == "approved" else standing.reason
+def why_trusted(trust: TrustStatus) -> str:
+    return "approved by you" if trust.reason == "approved" else trust.reason
 
 
 def remedy(status: SkillStatus, *, manage: bool = False) -> object:

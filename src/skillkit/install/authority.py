@@ -67,8 +67,8 @@ class UserAuthority:
         return self.refusal_by(skill)
 
     def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
-        standing = self.standing(skill)
-        if standing.trusted and standing.digest in (None, digest):
+        trust = self.trust(skill)
+        if trust.trusted and trust.digest in (None, digest):
             return None
         return Refusal("untrusted", "the skill is not trusted; its code would run in this process")
 
@@ -91,31 +91,31 @@ class UserAuthority:
             self._installed = (stamp, dict(self.registry.load().skills))
         return self._installed[1].get(folder.name)
 
-    def standing(self, skill: SkillMetadata) -> TrustStatus:
+    def trust(self, skill: SkillMetadata) -> TrustStatus:
         """Return the trust status of the current files of `skill`, whether or not it is selected."""
         if is_as_shipped(skill):
             return TrustStatus(Level.GRANTED, "comes with skillkit")
         record = self.installed(skill)
         if record is not None:
-            return self._standing_installed(record, skill)
+            return self._installed_trust(record, skill)
         if self._is_own(skill.base_dir):
             return TrustStatus(Level.GRANTED, "lies in your own folder")
-        return self._standing_in_folder(skill)
+        return self._folder_trust(skill)
 
-    def refusal_by(self, skill: SkillMetadata, standing: TrustStatus | None = None) -> Refusal | None:
-        """Return why a skill is not offered; pass `standing` to reuse its trust status."""
-        trusted = standing is None or standing.level >= Level.OFFERED
+    def refusal_by(self, skill: SkillMetadata, trust: TrustStatus | None = None) -> Refusal | None:
+        """Return why a skill is not offered; pass `trust` to reuse its trust status."""
+        trusted = trust is None or trust.level >= Level.OFFERED
         if not self.selection.includes(skill):
             remedy = self.selection.remedy(skill, trusted=trusted)
             return Refusal("disabled", f"Skill '{skill.name}' is not active. To enable: {remedy}", remedy)
-        if self.selection.mode == "all-untrusted" or (standing is None and self._offered_by_place(skill)):
+        if self.selection.mode == "all-untrusted" or (trust is None and self._offered_by_place(skill)):
             return None
-        standing = standing or self.standing(skill)
-        if standing.level >= Level.OFFERED:
+        trust = trust or self.trust(skill)
+        if trust.level >= Level.OFFERED:
             return None
         remedy = self.selection.remedy(skill, trusted=False)
         approve = f"Look at it and approve it with: {remedy}"
-        reason = f"Skill '{skill.name}' is not trusted: {standing.reason}. {approve}"
+        reason = f"Skill '{skill.name}' is not trusted: {trust.reason}. {approve}"
         return Refusal("untrusted", reason, remedy)
 
     def _is_own(self, folder: Path) -> bool:
@@ -132,7 +132,7 @@ class UserAuthority:
         lies_there = any(folder.is_relative_to(self._real(place)) for place in places)
         return lies_there and self.installed(skill) is None
 
-    def _standing_installed(self, record: InstalledSkill, skill: SkillMetadata) -> TrustStatus:
+    def _installed_trust(self, record: InstalledSkill, skill: SkillMetadata) -> TrustStatus:
         if record.digest not in self.consents.digests(ConsentKind.USE):
             return TrustStatus(Level.FOUND, "installed, not approved", record.digest)
         try:
@@ -143,7 +143,7 @@ class UserAuthority:
             return TrustStatus(Level.FOUND, "changed since it was approved", record.digest)
         return TrustStatus(Level.GRANTED, "approved", record.digest)
 
-    def _standing_in_folder(self, skill: SkillMetadata) -> TrustStatus:
+    def _folder_trust(self, skill: SkillMetadata) -> TrustStatus:
         by_place = self._offered_by_place(skill)
         unapproved = Level.OFFERED if by_place else Level.FOUND
         try:

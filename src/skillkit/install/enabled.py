@@ -26,7 +26,7 @@ class SkillStatus:
 
     skill: SkillMetadata
     refusal: Refusal | None
-    standing: TrustStatus
+    trust: TrustStatus
     installed: InstalledSkill | None
 
     @property
@@ -84,16 +84,16 @@ class EnabledSkills:
         self.manager.discover()
 
     def status(self, skill: SkillMetadata) -> SkillStatus:
-        standing = self.authority.standing(skill)
+        trust = self.authority.trust(skill)
         return SkillStatus(
             skill=skill,
             refusal=(
                 self._invalid(skill)
                 or self.team.team_refusal(skill)
-                or self.authority.refusal_by(skill, standing)
+                or self.authority.refusal_by(skill, trust)
                 or unavailable(skill, self.manager.find_skill, self.manager.mcp_servers)
             ),
-            standing=standing,
+            trust=trust,
             installed=self.authority.installed(skill),
         )
 
@@ -135,7 +135,7 @@ class EnabledSkills:
             return ""
         wanted = ("untrusted", False), ("disabled", True), ("disabled", False)
         reasons = {
-            (status.refusal.code, status.standing.level >= Level.OFFERED): status.refusal.reason
+            (status.refusal.code, status.trust.level >= Level.OFFERED): status.refusal.reason
             for status in reversed(skills)
             if status.refusal is not None and status.refusal.remedy
         }

@@ -73,13 +73,13 @@ def test_a_bundled_skill_that_was_changed_is_not_trusted(bundled, tmp_path, chan
     authority = UserAuthority(InstallRegistry(home))
     approvals = Approvals(authority, authority.consents)
     everybody = (authority, approvals, DefaultAuthority())
-    assert authority.standing(bundled).trusted
+    assert authority.trust(bundled).trusted
     assert not any(each.import_refusal(bundled, "sha256:any", NOBODY) for each in everybody)
     assert approvals.approved(bundled, "sha256:any")
     change(bundled.base_dir)
-    standing = authority.standing(bundled)
-    assert not standing.trusted
-    assert "skillkit ships" in standing.reason or "cannot be approved" in standing.reason
+    trust = authority.trust(bundled)
+    assert not trust.trusted
+    assert "skillkit ships" in trust.reason or "cannot be approved" in trust.reason
     assert all(each.import_refusal(bundled, "sha256:any", NOBODY) for each in everybody)
     assert not approvals.approved(bundled, "sha256:any")
 
@@ -88,8 +88,8 @@ def test_a_changed_one_can_be_approved_as_it_is(bundled, tmp_path):
     home = tmp_path / "home"
     authority = UserAuthority(InstallRegistry(home))
     _edited(bundled.base_dir)
-    digest = authority.standing(bundled).digest
+    digest = authority.trust(bundled).digest
     authority.consents.grant(Consent(ConsentKind.USE, digest, bundled.name, str(bundled.base_dir)))
-    assert authority.standing(bundled).trusted
+    assert authority.trust(bundled).trusted
     assert authority.import_refusal(bundled, digest, NOBODY) is None
     assert authority.import_refusal(bundled, "sha256:other", NOBODY) is not None

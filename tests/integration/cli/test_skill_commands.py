@@ -170,7 +170,8 @@ def test_enable_and_disable_are_remembered(agent: Agent, repository: Repository)
     assert json.loads(agent("skill", "enable", "A", "--json").stdout) == {"selection": "a"}
     assert active() == ["a"]
     overruled = agent("skill", "enable", "b", AGENT_SKILLS="none")
-    assert "overrides this" in overruled.stderr
+    assert overruled.stdout == "Enabled: a,b\n"
+    assert "AGENT_SKILLS=none overrides this.\n" in overruled.stderr
     assert active() == ["a", "b"]
     assert active(AGENT_SKILLS="") == []
     agent("skill", "disable", "a")
@@ -229,6 +230,17 @@ def test_what_was_added_before_and_not_enabled_stays_off(agent: Agent, repositor
     assert "Skill 'pdf' is not active. To enable: agent skill enable pdf" in again.stderr
     set_to_other = agent("skill", "add", repository.url, "--trusted", AGENT_SKILLS="kalshi-markets")
     assert "To enable: export AGENT_SKILLS=kalshi-markets,pdf" in set_to_other.stderr
+
+
+def test_enabling_what_is_not_trusted_does_not_call_it_active(agent: Agent, repository: Repository) -> None:
+    repository.commit({"SKILL.md": skill_text("pdf")})
+    agent("skill", "add", repository.url, "--trusted")
+    agent("skill", "trust", "pdf", "--revoke")
+    done = agent("skill", "enable", "pdf")
+    assert done.stdout == "Enabled: pdf\n"
+    assert "agent skill trust pdf\n" in done.stderr
+    agent("skill", "remove", "pdf", "--yes")
+    assert "Restored pdf (" in agent("skill", "rollback", "pdf", "--yes").stdout
 
 
 def test_what_was_enabled_and_has_gone_can_be_forgotten(

@@ -20,7 +20,7 @@ class Refusing(InspectorActions):
 
 
 def test_a_skill_that_cannot_be_approved_can_be_switched_off():
-    status = SimpleNamespace(skill=SimpleNamespace(name="odd"), standing=SimpleNamespace(trusted=False))
+    status = SimpleNamespace(skill=SimpleNamespace(name="odd"), trust=SimpleNamespace(trusted=False))
     managing = Refusing(SimpleNamespace(status=lambda name: status), NO_JOURNAL)
     assert managing.question("disable", "odd").proposal is None
     with pytest.raises(SkillSecurityError):

@@ -81,7 +81,7 @@ async def test_the_token_is_exchanged_for_a_cookie_and_leads_nowhere_else(
 async def test_trust_is_given_to_the_bytes_that_were_shown(
     browser: httpx.AsyncClient, app: LocalUserOnly, library: Library, skills_dir: Path
 ) -> None:
-    shown = library.status("pdf").standing.digest
+    shown = library.status("pdf").trust.digest
     other = {"digest": "sha256:" + "0" * 64, "form": app.form_token()}
     assert (await browser.post("/manage/trust/pdf", data=other)).status_code == 409
     forged = {"digest": shown, "form": "forged"}
@@ -89,7 +89,7 @@ async def test_trust_is_given_to_the_bytes_that_were_shown(
     (skills_dir / "pdf" / "more.txt").write_text("Written after the card was shown.")
     late = {"digest": shown, "form": app.form_token()}
     assert (await browser.post("/manage/trust/pdf", data=late)).status_code == 409
-    assert not library.status("pdf").standing.trusted
+    assert not library.status("pdf").trust.trusted
 
 
 @pytest.mark.parametrize("options", [(), ("--no-open",)])

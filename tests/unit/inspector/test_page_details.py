@@ -98,7 +98,7 @@ def test_the_reason_and_the_remedy_agree(project: Library) -> None:
     assert ">not enabled<" not in made
     assert '<a href="/manage/trust/poster">Trust</a>' in made
     assert "<code>agent skill trust poster" not in made
-    digest = status.standing.digest
+    digest = status.trust.digest
     assert digest
     ConsentFile(project.enabled.registry.home).grant(Consent(ConsentKind.USE, digest, "poster"))
     project.look_again()

@@ -57,13 +57,13 @@ def test_skills_are_filtered_ordered_and_paged(library: Library) -> None:
 
 def test_a_page_shows_what_another_process_trusted(library: Library, own_home: Path) -> None:
     status = library.status("skill-000")
-    assert not status.standing.trusted
-    assert status.standing.digest
+    assert not status.trust.trusted
+    assert status.trust.digest
     assert not library.refresh()
-    yes = Consent(ConsentKind.USE, status.standing.digest, "skill-000")
+    yes = Consent(ConsentKind.USE, status.trust.digest, "skill-000")
     ConsentFile(own_home / ".agent").grant(yes)
     assert library.refresh()
-    assert library.status("skill-000").standing.trusted
+    assert library.status("skill-000").trust.trusted
     assert library.snapshot().checks.wait(60)
     assert "Trusted (1)" in trust.show(library)
 
@@ -71,7 +71,7 @@ def test_a_page_shows_what_another_process_trusted(library: Library, own_home: P
 def test_trust_names_the_files_that_changed_since_a_yes(
     library: Library, own_home: Path, skills_dir: Path
 ) -> None:
-    digest = library.status("skill-000").standing.digest
+    digest = library.status("skill-000").trust.digest
     assert digest
     moment = "2020-01-01T00:00:00+00:00"
     ConsentFile(own_home / ".agent").grant(Consent(ConsentKind.USE, digest, "skill-000", granted_at=moment))

@@ -133,7 +133,7 @@ def levels(value: str = "all") -> dict[str, tuple[Level, bool]]:
         granted = bool(grants.env or grants.network or grants.hosts or grants.secrets)
         imports = enabled.team.import_refusal(skill, digest, NOBODY) is None
         assert granted == imports
-        found[skill.name] = (enabled.authority.standing(skill).level, granted)
+        found[skill.name] = (enabled.authority.trust(skill).level, granted)
     return found
 
 
@@ -277,9 +277,9 @@ def test_a_project_skill_that_cannot_be_hashed_cannot_be_approved(project: Path)
     folder = write(project / "skills", "linked")
     (folder / "link").symlink_to("/etc/passwd")
     enabled = EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "all"})
-    standing = enabled.authority.standing(enabled.manager.get_skill("linked"))
-    assert not standing.trusted
-    assert "cannot be approved" in standing.reason
+    trust = enabled.authority.trust(enabled.manager.get_skill("linked"))
+    assert not trust.trusted
+    assert "cannot be approved" in trust.reason
 
 
 def test_a_skill_that_was_allowed_to_be_large_is_judged_all_the_same(project: Path, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def _show(report: ActivationReport, broken: Mapping[str, str], collisions: Seque
         output.line(output.shown(f"  ✗ {folder} ({state}) - Load failed: {found.message}", "red"))
     if not report.skills and not report.failed:
         output.say("  none found")
-    untrusted = sum(not status.standing.trusted for status in report.skills)
+    untrusted = sum(not status.trust.trusted for status in report.skills)
     output.say(
         f"{len(report.active) - len(broken)} active, {len(report.skills) - len(report.active)} inactive, "
         f"{len(report.failed) + len(broken)} failed, {untrusted} not trusted"
@@ -71,6 +71,6 @@ def _line(status: SkillStatus) -> "Text":
         mark, state, style = "✗", status.refusal.code, "yellow"
     scripts, toolsets = len(find_scripts(status.skill)), len(status.skill.toolsets)
     counts = f"{output.count(scripts, 'script')}, {output.count(toolsets, 'toolset')}"
-    trust = "trusted" if status.standing.trusted else f"untrusted: {status.standing.reason}"
+    trust = "trusted" if status.trust.trusted else f"untrusted: {status.trust.reason}"
     text = f"  {mark} {status.skill.name} ({state}) - {counts}"
     return output.shown(f"{text}{f' [{commit[:8]}]' if commit else ''} - {trust}", style)

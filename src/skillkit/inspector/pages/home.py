@@ -77,7 +77,7 @@ def _active(library: Library) -> Markup:
     elif not known:
         content.append(nothing("No skill was found. Install some with agent skill add OWNER/REPOSITORY, or "
                                "write one with agent skill create NAME."))  # fmt: skip
-    more = link("/skills?which=active" if active else "/skills", "All of them")
+    more = link("/skills?which=active" if active else "/skills", "Active skills" if active else "All skills")
     return panel("Active here", *content, more=more, identity="active")
 
 
@@ -163,7 +163,7 @@ def _never_used(library: Library) -> Markup:
         for status in checks.statuses
         if status.active and not ((usage := used.get(status.skill.canonical_name)) and usage.uses)
     ]
-    more = link("/skills?which=unused", "All of them")
+    more = link("/skills?which=unused", "Unused skills")
     if not idle:
         text = (
             "Every active skill was used."

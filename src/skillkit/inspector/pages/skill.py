@@ -58,7 +58,7 @@ def _actions(status: SkillStatus) -> Markup:
     name, refusal, ways = status.skill.name, status.refusal, []
     if refusal is None or refusal.code != "disabled":
         ways.append(link(action_address("disable", name), "Disable"))
-    if not status.standing.trusted and not (refusal and refusal.remedy):
+    if not status.trust.trusted and not (refusal and refusal.remedy):
         ways.append(link(action_address("trust", name), "Trust"))
     return tag("p", [[way, " "] for way in ways], class_="actions")
 
@@ -99,7 +99,7 @@ def _facts(library: Library, status: SkillStatus) -> list[tuple[str, object]]:
         ("Version", skill.version),
         ("Author", skill.author),
         ("Licence", skill.license),
-        ("Digest", command(status.standing.digest) if status.standing.digest else None),
+        ("Digest", command(status.trust.digest) if status.trust.digest else None),
         ("Tokens", [token_bar(cost, total(cost)), legend(_tiers(cost))] if cost else None),
     ]
     if record is not None:
@@ -215,7 +215,7 @@ def _scripts(library: Library, status: SkillStatus) -> Markup | None:
         ]
         for script in scripts
     ]
-    digest = status.standing.digest or ""
+    digest = status.trust.digest or ""
     given = library.manager.authority.grants(skill, digest, current_requester())
     return section(
         "Scripts",

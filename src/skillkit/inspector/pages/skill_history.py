@@ -127,7 +127,7 @@ def consents(library: Library, status: SkillStatus) -> Markup | None:
             badge(one.kind.value),
             iso_time(one.granted_at),
             tag("span", one.digest[:24], class_="mono", title=one.digest),
-            badge("current", "good") if one.digest == status.standing.digest else badge("changed since"),
+            badge("current", "good") if one.digest == status.trust.digest else badge("changed since"),
         ]
         for one in reversed(consents)
     ]

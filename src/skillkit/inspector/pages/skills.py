@@ -42,8 +42,8 @@ class SkillRow(NamedTuple):
 _KINDS: dict[str, tuple[str, Callable[[SkillRow], bool]]] = {
     "active": ("active", lambda row: row.status is not None and row.status.active),
     "inactive": ("not active", lambda row: row.status is not None and not row.status.active),
-    "trusted": ("trusted", lambda row: row.status is not None and row.status.standing.trusted),
-    "untrusted": ("not trusted", lambda row: row.status is not None and not row.status.standing.trusted),
+    "trusted": ("trusted", lambda row: row.status is not None and row.status.trust.trusted),
+    "untrusted": ("not trusted", lambda row: row.status is not None and not row.status.trust.trusted),
     "problems": ("with problems", lambda row: row.problems > 0),
     "unused": (
         "active, never used",
@@ -149,9 +149,9 @@ def show(library: Library, query: Mapping[str, str]) -> str:
 
 def trust(status: SkillStatus) -> Markup:
     """Return whether these very bytes are trusted, and why."""
-    standing = status.standing
-    word = badge("trusted", "good") if standing.trusted else badge("not trusted")
-    return tag("span", word, " ", why_trusted(standing))
+    trust = status.trust
+    word = badge("trusted", "good") if trust.trusted else badge("not trusted")
+    return tag("span", word, " ", why_trusted(trust))
 
 
 def token_bar(cost: SkillCost, whole: float) -> Markup:

@@ -21,8 +21,8 @@ def show(library: Library) -> str:
     consents = library.enabled.authority.consents.load()
     checks = library.snapshot().checks
     statuses = checks.statuses
-    trusted = [status for status in statuses if status.standing.trusted]
-    pending = [status for status in statuses if not status.standing.trusted]
+    trusted = [status for status in statuses if status.trust.trusted]
+    pending = [status for status in statuses if not status.trust.trusted]
     waiting = [count_of(checks.waiting, "skill"), " ", NOT_YET, "."] if checks.waiting else None
     return page(
         "Trust",
@@ -47,7 +47,7 @@ def _pending(library: Library, statuses: list[SkillStatus], consents: tuple[Cons
                 skill_link(status.skill.name),
                 _answer(library, status),
             ],
-            status.standing.reason,
+            status.trust.reason,
             _changed_since(status, consents),
             place(status.skill.base_dir),
         ]
@@ -70,7 +70,7 @@ def _trusted(statuses: list[SkillStatus], consents: tuple[Consent, ...]) -> Mark
     rows = [
         [
             skill_link(status.skill.name),
-            why_trusted(status.standing),
+            why_trusted(status.trust),
             iso_time(_since(status, consents)),
             place(status.skill.base_dir),
         ]
@@ -81,7 +81,7 @@ def _trusted(statuses: list[SkillStatus], consents: tuple[Consent, ...]) -> Mark
 
 
 def _consents(consents: tuple[Consent, ...], statuses: list[SkillStatus]) -> Markup:
-    digests = {status.standing.digest for status in statuses}
+    digests = {status.trust.digest for status in statuses}
     rows = [
         [
             consent.skill,
@@ -105,7 +105,7 @@ def _rest(number: int) -> Markup | None:
 
 
 def _since(status: SkillStatus, consents: tuple[Consent, ...]) -> str:
-    given = [one.granted_at for one in consents if one.digest == status.standing.digest and one.granted_at]
+    given = [one.granted_at for one in consents if one.digest == status.trust.digest and one.granted_at]
     return min(given, default="")
 
 

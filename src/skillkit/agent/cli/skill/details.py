@@ -39,7 +39,7 @@ def _facts_of_skill(details: SkillDetails) -> list[tuple[str, object]]:
         ("author", skill.author or "-"),
         ("license", skill.license or "-"),
         ("active", "yes" if status.active else "no"),
-        ("trusted", f"{'yes' if status.standing.trusted else 'no'}: {status.standing.reason}"),
+        ("trusted", f"{'yes' if status.trust.trusted else 'no'}: {status.trust.reason}"),
         ("folder", skill.base_dir),
     ]
 

@@ -402,7 +402,7 @@ def rollback(name: Installed, yes: Yes = False) -> Result:
             enable(opened, [back.name])
 
     def show() -> None:
-        output.say(f"{back.name} is {back.version} again", "green")
+        output.say(f"Restored {back.name} ({back.version})", "green")
         show_use([back.name])
 
     return Result({"restored": installed_view(back)}, show)

@@ -1,7 +1,8 @@
 """`agent skill trust`, `enable` and `disable`."""
 
 import os
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated
 
 import typer
@@ -17,7 +18,7 @@ from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.authority import Level
-from skillkit.install.enabled import EnabledSkills
+from skillkit.install.enabled import EnabledSkills, SkillStatus
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.registry import InstallRegistry
 from skillkit.install.selection import VARIABLE, Selection, change_selection
@@ -53,16 +54,16 @@ def trust(
             _revoke(opened, enabled, skill)
         else:
             _approve(opened, enabled, skill, digest)
-    standing = enabled.authority.standing(skill)
-    if standing.trusted and not (revoke or no_enable or skill.source is SourceType.CUSTOM):
+    trust = enabled.authority.trust(skill)
+    if trust.trusted and not (revoke or no_enable or skill.source is SourceType.CUSTOM):
         change_selection(InstallRegistry(), lambda chosen: chosen.with_names([skill.name]))
-    data = {"name": skill.name, "trusted": standing.trusted, "digest": standing.digest}
-    said = f"{escape_hidden(skill.name)} is {'trusted' if standing.trusted else 'not trusted'}"
+    data = {"name": skill.name, "trusted": trust.trusted, "digest": trust.digest}
+    said = f"{escape_hidden(skill.name)} is {'trusted' if trust.trusted else 'not trusted'}"
     inactive = () if revoke or no_enable else (skill,)
 
     def show() -> None:
         output.say(said)
-        _show_inactive(inactive, folders)
+        _show_inactive(_statuses(inactive, folders))
 
     return Result(data, show)
 
@@ -72,8 +73,8 @@ def _approve(
 ) -> None:
     if (record := enabled.authority.installed(skill)) is not None:
         opened.trust(record.name, pinned=digest)
-    elif (standing := enabled.authority.standing(skill)).trusted:
-        output.remark(f"'{escape_hidden(skill.name)}' is trusted already: it {standing.reason}")
+    elif (trust := enabled.authority.trust(skill)).trusted:
+        output.remark(f"'{escape_hidden(skill.name)}' is trusted already: it {trust.reason}")
     else:
         opened.trust_folder(skill, pinned=digest)
 
@@ -82,9 +83,9 @@ def _revoke(opened: SkillInstaller, enabled: EnabledSkills, skill: SkillMetadata
     if (record := enabled.authority.installed(skill)) is not None:
         opened.revoke(record.name)
         return
-    standing = enabled.authority.standing(skill)
-    if standing.digest is None or not opened.revoke_folder(standing.digest):
-        output.remark(f"'{escape_hidden(skill.name)}' was not approved: {standing.reason}")
+    trust = enabled.authority.trust(skill)
+    if trust.digest is None or not opened.revoke_folder(trust.digest):
+        output.remark(f"'{escape_hidden(skill.name)}' was not approved: {trust.reason}")
 
 
 @app.command(
@@ -109,24 +110,26 @@ def enable(names: SkillNames, folders: Folders = None) -> Result:
             )
     with installer() as (opened, asker):
         for enabled, skill in found:
-            if asker.interactive and enabled.authority.standing(skill).level is Level.FOUND:
+            if asker.interactive and enabled.authority.trust(skill).level is Level.FOUND:
                 _approve(opened, enabled, skill)
     return _choose(lambda chosen: chosen.with_names(skill.name for skill in skills), skills)
 
 
-def _show_inactive(skills: Sequence[SkillMetadata], folders: Folders = None) -> None:
-    """Say of those that are still not active what is missing."""
-    if not skills:
-        return
-    enabled = enabled_skills(folders or ())
-    for skill in skills:
-        status = enabled.status(skill)
+def _statuses(skills: Sequence[SkillMetadata], folders: Folders = None) -> list[SkillStatus]:
+    """Return the states of `skills` after a change; nothing is searched for none."""
+    enabled = enabled_skills(folders or ()) if skills else None
+    return [enabled.status(skill) for skill in skills] if enabled else []
+
+
+def _show_inactive(statuses: Iterable[SkillStatus]) -> None:
+    """Say what is missing for skills that are not active, or not trusted."""
+    for status in statuses:
         if status.refusal is not None:
             output.warn(status.refusal.reason)
-        elif not status.standing.trusted:
+        elif not status.trust.trusted:
             output.warn(
-                f"'{skill.name}' is not trusted ({status.standing.reason}) and gets no variable, host or "
-                f"secret until: agent skill trust {skill.canonical_name}"
+                f"'{status.skill.name}' is not trusted ({status.trust.reason}) and gets no variable, host or "
+                f"secret until: agent skill trust {status.skill.canonical_name}"
             )
 
 
@@ -157,9 +160,11 @@ def _choose(change: Callable[[Selection], Selection], skills: Sequence[SkillMeta
     selection = str(change_selection(InstallRegistry(), change))
 
     def show() -> None:
-        output.say(f"Active from now on: {escape_hidden(selection)}")
-        if VARIABLE in os.environ:
-            output.remark(f"{VARIABLE} is set and overrides this: {escape_hidden(os.environ[VARIABLE])}")
-        _show_inactive(skills)
+        statuses, variable = _statuses(skills), os.environ.get(VARIABLE)
+        effective = variable is None and all(status.active for status in statuses)
+        output.say(f"{'Active from now on' if effective else 'Enabled'}: {escape_hidden(selection)}")
+        if variable is not None:
+            output.remark(f"{VARIABLE}={escape_hidden(shlex.quote(variable))} overrides this.")
+        _show_inactive(statuses)
 
     return Result({"selection": selection}, show)
