@@ -1,9 +1,9 @@
 """SkillTester: runs the cases of skills, tier by tier, and returns reports."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, cast
 
@@ -41,41 +41,31 @@ class SkillTest:
     run: Callable[[], Result]
 
 
+@dataclass(eq=False)
 class SkillTester:
     """Skills under test, the library around them, and their files of cases."""
 
-    def __init__(
-        self,
-        skills: Sequence[SkillMetadata],
-        suites: FoundSuites | None = None,
-        among: Sequence[SkillMetadata] = (),
-        mode: str | None = None,
-        about: str | None = None,
-        *,
-        scripts: "ScriptTools | None" = None,
-        unloadable: Sequence[Diagnostic] = (),
-        progress: Said = lambda text: None,
-    ) -> None:
-        self.skills = skills
-        self.suites = FoundSuites() if suites is None else suites
-        self.among = among
-        """Further skills of the library in which requests are routed."""
-        self.mode = mode
-        self.about = about
-        """The skill for cases that name none and are outside a skill's folder."""
-        self.scripts = scripts
-        """Runs scripts; None skips everything that needs one."""
-        self.unloadable = unloadable
-        """Skills that failed to load, and the reason."""
-        self.progress = progress
-        self.library = routing.library_of((*self.skills, *self.among))
-        self._matcher: SkillMatcher | None = None
+    skills: Sequence[SkillMetadata]
+    suites: FoundSuites = field(default_factory=FoundSuites)
+    among: Sequence[SkillMetadata] = ()
+    """Further skills of the library in which requests are routed."""
+    mode: str | None = None
+    about: str | None = None
+    """The skill for cases that name none and are outside a skill's folder."""
+    _: KW_ONLY
+    scripts: "ScriptTools | None" = None
+    """Runs scripts; None skips everything that needs one."""
+    unloadable: Sequence[Diagnostic] = ()
+    """Skills that failed to load, and the reason."""
+    progress: Said = lambda text: None
 
-    @property
+    @cached_property
+    def library(self) -> list[SkillMetadata]:
+        return routing.library_of((*self.skills, *self.among))
+
+    @cached_property
     def matcher(self) -> SkillMatcher:
-        if self._matcher is None:
-            self._matcher = SkillMatcher(self.library, mode=self.mode)
-        return self._matcher
+        return SkillMatcher(self.library, mode=self.mode)
 
     def report(self, results: Iterable[Result], metrics: dict[str, object]) -> Report:
         """Return a report of `results`, with the skills, the time and the unreadable files."""

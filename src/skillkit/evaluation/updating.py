@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from skillkit.core.disk import replace_file
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.foreign_json import parse_json
 from skillkit.evaluation.formats.script_items import identity_of, script_call
@@ -28,11 +27,6 @@ def updated_document(path: Path, observed: Mapping[str, ScriptObservation]) -> s
             _write(item, observed[identity])
     after = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     return after if parse_json(before) != document else None
-
-
-def write_document(path: Path, text: str) -> None:
-    """Replace the file atomically."""
-    replace_file(path, text.encode("utf-8"))
 
 
 def _write(item: dict[str, object], seen: ScriptObservation) -> None:

@@ -9,7 +9,6 @@ from skillkit.evaluation.report import BAD, GOOD, Report, merge
 from skillkit.evaluation.script_runs import sandboxed_scripts
 from skillkit.evaluation.tester import SkillTester
 from skillkit.install.fetch import LoadedSkill
-from skillkit.install.tree import SkillTree
 
 MOST_FAILURES = 3
 
@@ -18,7 +17,7 @@ def notes_of_tests(plan: LoadedSkill) -> tuple[str, ...]:
     """Summarise the tests of the planned version in a few lines; its scripts run in the sandbox only."""
     with tempfile.TemporaryDirectory(prefix="skill-version-") as name:
         folder = Path(name) / plan.skill.name_canonical
-        _write(plan.tree, folder)
+        plan.tree.write_to(folder)
         return tuple(_notes(run_model_free(folder)))
 
 
@@ -37,11 +36,3 @@ def _notes(report: Report) -> Iterator[str]:
     yield f"tests of the new version: {passed} passed, {len(bad)} failed"
     for result in bad[:MOST_FAILURES]:
         yield f"failed: {result.tier.value} {result.id}: {result.message}"
-
-
-def _write(tree: SkillTree, folder: Path) -> None:
-    for path, file in tree.files.items():
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(file.content)
-        target.chmod(0o755 if file.executable else 0o644)

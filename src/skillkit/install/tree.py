@@ -76,6 +76,14 @@ class SkillTree:
     def skill_file(self) -> bytes:
         return self.files[SKILL_FILE].content
 
+    def write_to(self, folder: Path) -> None:
+        """Write every file below a new, temporary folder."""
+        for path, file in self.files.items():
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(file.content)
+            target.chmod(0o755 if file.executable else 0o644)
+
 
 def read_folder(folder: Path, limits: TreeLimits | None = None) -> SkillTree:
     """Read a folder on this machine as a SkillTree; its `.git` is not part of the skill."""

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from skillkit.core.codec import encode
-from skillkit.core.disk import write_new
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import shortened
 from skillkit.evaluation.discovery import find_suites, skills_in
@@ -72,7 +71,7 @@ def check_tree(tree: SkillTree, folder: str) -> CheckedSkill:
     name = check_skill(metadata.name)
     with tempfile.TemporaryDirectory(prefix="skillkit-registry-") as place:
         root = Path(place, name)
-        _write(tree, root)
+        tree.write_to(root)
         validation = validate_file(root / SKILL_FILE)
         if validation.unloadable:
             raise RejectedError(*(found.message for found in validation.unloadable))
@@ -96,13 +95,6 @@ def check_tree(tree: SkillTree, folder: str) -> CheckedSkill:
     }
     card = capabilities(tree, metadata)
     return CheckedSkill(name, tree, metadata, card, report, tuple(cases[:OWN_CASES]))
-
-
-def _write(tree: SkillTree, root: Path) -> None:
-    for path, file in tree.files.items():
-        target = root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_new(target, file.content)
 
 
 def _validation(found: Validation) -> dict[str, Any]:

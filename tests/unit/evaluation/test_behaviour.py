@@ -340,11 +340,12 @@ def test_a_replay_has_the_verdicts_of_the_judge(case, program, tmp_path):
     evals = skill.base_dir / "evals" / "evals.json"
     evals.write_text(json.dumps({"skill_name": "sales", "evals": [asked]}))
     said = json.dumps([{"number": 1, "holds": True, "quote": ""}, {"number": 2, "holds": True, "quote": ""}])
-    judge = Judge(lambda question: said, "m")
+    questions = []
+    judge = Judge(lambda question: questions.append(question) or said, "m")
     first = case().run_behaviour(BehaviourRunner(Recordings(tmp_path / "rec"), program, judge=judge))
     silent = Judge(lambda question: "")
     again = case().run_behaviour(BehaviourRunner(Recordings(tmp_path / "rec", replay=True), judge=silent))
-    assert judge.asked == 2, "one question for the run with the skill, one for that without"
+    assert len(questions) == 2, "one question for the run with the skill, one for that without"
     assert first.results[0].outcome is CaseOutcome.PASSED
     assert again.results == first.results
     assert again.metrics["behaviour"]["judge"] == {"model": "m"}

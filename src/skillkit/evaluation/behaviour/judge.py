@@ -1,6 +1,7 @@
 """A model that judges the statements of a case: one question per run, and a quote for each verdict."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 
 from skillkit.core.foreign_json import parse_json
 
@@ -10,20 +11,19 @@ Verdict = tuple[bool | None, str]
 """Whether a statement holds (None if unknown), and the evidence."""
 
 
+@dataclass(frozen=True, slots=True)
 class Judge:
     """Asks a model which statements are true of an answer."""
 
-    def __init__(self, ask: Callable[[str], str], model: str = "", *, in_process: bool = False) -> None:
-        self.ask = ask
-        """Takes a question and returns the model's answer."""
-        self.model = model
-        self.in_process = in_process
-        """Whether the model runs in this process, so that no response can be lost in transit."""
-        self.asked = 0
+    ask: Callable[[str], str]
+    """Takes a question and returns the model's answer."""
+    model: str = ""
+    _: KW_ONLY
+    in_process: bool = False
+    """Whether the model runs in this process, so that no response can be lost in transit."""
 
     def verdicts(self, sentences: Sequence[str], prompt: str, answer: str) -> list[Verdict]:
         """Return a verdict for each statement, with a single question."""
-        self.asked += 1
         said = self.ask(question(sentences, prompt, answer))
         return read_verdicts(said, len(sentences), answer)
 

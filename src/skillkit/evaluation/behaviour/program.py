@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
@@ -20,21 +21,15 @@ MOST_OUTPUT = 4 << 20
 MOST_SAID = 256 << 20
 
 
+@dataclass(frozen=True, slots=True)
 class ProgramExecutor:
     """Starts a command in the folder of the case, with the skill in the program's skills folder."""
 
-    def __init__(
-        self,
-        command: tuple[str, ...],
-        skills_folder: str = ".agents/skills",
-        model: str = "",
-        paid: bool = True,
-    ) -> None:
-        self.command = command
-        """The command, with `{prompt}` for the request; without it the request is the last argument."""
-        self.skills_folder = skills_folder
-        self.model = model
-        self.paid = paid
+    command: tuple[str, ...]
+    """The command, with `{prompt}` for the request; without it the request is the last argument."""
+    skills_folder: str = ".agents/skills"
+    model: str = ""
+    paid: bool = True
 
     @property
     def tells_cost(self) -> bool:
@@ -54,7 +49,7 @@ class ProgramExecutor:
         if place is None:
             raise ConfigurationError(f"The program '{chosen.command[0]}' is not installed")
         whole = (os.path.abspath(place), *chosen.command[1:])  # absolute because it starts in another folder
-        return cls(whole, chosen.skills_folder, model or chosen.model, chosen.paid)
+        return replace(chosen, command=whole, model=model or chosen.model)
 
     def run(self, task: Task) -> Transcript:
         """Run the task; the marker stays until the run is recorded, since the program's requests are

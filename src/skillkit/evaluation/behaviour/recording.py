@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -74,37 +74,30 @@ class RunKey:
         return {name: getattr(self, name) for name in self.__slots__ if name != "suite_folder"}
 
 
+@dataclass(eq=False)
 class Recordings:
     """Recordings, one file per run."""
 
-    def __init__(
-        self,
-        folder: Path | None = None,
-        replay: bool = False,
-        resume: bool = False,
-        accept_stale: bool = False,
-        ask_again: bool = False,
-    ) -> None:
-        self.folder = folder
-        """The folder of recordings; None is the folder next to each file of cases."""
-        self.replay = replay
-        """Use recordings only; send no model requests."""
-        self.resume = resume
-        """Use recordings of earlier runs too; otherwise only those of this one."""
-        self.accept_stale = accept_stale
-        self.ask_again = ask_again
-        """Repeat requests that were pending when an earlier test was killed, at the risk of sending them
-        twice."""
-        self.stale = 0
-        """Number of accepted recordings of another version."""
-        self.executor = ""
-        """The model or program of the last recording read."""
-        self.model = ""
-        self.judge: Mapping[str, object] | None = None
-        """A description of the judge of the recordings read."""
-        self.newest = ""
-        """The time of the newest recording read."""
-        self._made: set[str] = set()
+    folder: Path | None = None
+    """The folder of recordings; None is the folder next to each file of cases."""
+    replay: bool = False
+    """Use recordings only; send no model requests."""
+    resume: bool = False
+    """Use recordings of earlier runs too; otherwise only those of this one."""
+    accept_stale: bool = False
+    ask_again: bool = False
+    """Repeat requests that were pending when an earlier test was killed, at the risk of sending them
+    twice."""
+    stale: int = field(default=0, init=False)
+    """Number of accepted recordings of another version."""
+    executor: str = field(default="", init=False)
+    """The model or program of the last recording read."""
+    model: str = field(default="", init=False)
+    judge: Mapping[str, object] | None = field(default=None, init=False)
+    """A description of the judge of the recordings read."""
+    newest: str = field(default="", init=False)
+    """The time of the newest recording read."""
+    _made: set[str] = field(default_factory=set, init=False)
 
     def counts(self, key: RunKey) -> bool:
         """Return whether a run is recorded and need not be repeated."""

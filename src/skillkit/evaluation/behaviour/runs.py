@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
 from skillkit.core.exceptions import ConfigurationError
@@ -40,32 +40,23 @@ class BehaviourCase:
     suite: Path
 
 
+@dataclass(eq=False)
 class BehaviourRunner:
     """Runs cases with an executor or recordings, a budget, and optionally a judge."""
 
-    def __init__(
-        self,
-        recordings: Recordings,
-        executor: Executor | None = None,
-        runs: int = 1,
-        baseline: bool = True,
-        judge: Judge | None = None,
-        *,
-        budget: Budget | None = None,
-        progress: Callable[[str], object] = lambda text: None,
-    ) -> None:
-        self.recordings = recordings
-        self.executor = executor
-        """The executor; None if everything is replayed."""
-        self.runs = runs
-        self.baseline = baseline
-        self.judge = judge
-        self.budget = Budget() if budget is None else budget
-        self.progress = progress
-        self.stopped = ""
-        """Why some cases were not run."""
-        self.unknown = 0
-        """Requests that were pending when an earlier test was killed, and were not repeated."""
+    recordings: Recordings
+    executor: Executor | None = None
+    """The executor; None if everything is replayed."""
+    runs: int = 1
+    baseline: bool = True
+    judge: Judge | None = None
+    _: KW_ONLY
+    budget: Budget = field(default_factory=Budget)
+    progress: Callable[[str], object] = lambda text: None
+    stopped: str = field(default="", init=False)
+    """Why some cases were not run."""
+    unknown: int = field(default=0, init=False)
+    """Requests that were pending when an earlier test was killed, and were not repeated."""
 
     def estimate(self, cases: Sequence[BehaviourCase]) -> Estimate:
         """Return the number of remaining runs and their estimated tokens."""
@@ -327,13 +318,11 @@ def metrics(results: Sequence[Result]) -> dict[str, object]:
 def spent(results: Sequence[Result]) -> dict[str, object]:
     """Return the requests, tokens and cost that the runs in these results took when they were made."""
     made = [run for result in results for variant in (WITH, WITHOUT) for run in _runs(result, variant)]
-    calls, tokens, costs = ([run.get(name) or 0 for run in made] for name in ("requests", "tokens", "cost"))
-    return {"calls": sum(map(_number, calls)), "tokens": sum(map(_number, tokens)),
-            "cost": round(sum(map(_number, costs)), 4)}  # fmt: skip
 
+    def total(name: str) -> float:
+        return sum(value for run in made if isinstance(value := run.get(name), int | float))
 
-def _number(value: object) -> float:
-    return value if isinstance(value, int | float) else 0
+    return {"calls": total("requests"), "tokens": total("tokens"), "cost": round(total("cost"), 4)}
 
 
 def _runs(result: Result, variant: str) -> list[dict[str, object]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
@@ -30,7 +30,6 @@ _HELP_TIME = 10
 _LEAST_WORDS = 4
 _SAME = 0.8
 """Share of common words from which two descriptions are indistinguishable."""
-HelpAsker = ScriptTools | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +39,17 @@ class UndecidedCheck:
     message: str
 
 
+@dataclass(eq=False)
 class Examination:
     """A skill with its files, and the library around it."""
 
-    def __init__(
-        self,
-        skill: SkillMetadata,
-        matcher: SkillMatcher,
-        scripts: HelpAsker = None,
-        unreadable_suites: tuple[Problem, ...] = (),
-    ) -> None:
-        self.skill = skill
-        self.matcher = matcher
-        self.scripts = scripts
-        """Runs scripts for their `--help`; None runs nothing."""
-        self.unreadable_suites = unreadable_suites
-        self._documents: dict[Path, Document] = {}
-        self._helps: dict[str, dict[str, Any]] = {}
+    skill: SkillMetadata
+    matcher: SkillMatcher
+    scripts: ScriptTools | None = None
+    """Runs scripts for their `--help`; None runs nothing."""
+    unreadable_suites: tuple[Problem, ...] = ()
+    _documents: dict[Path, Document] = field(default_factory=dict, init=False)
+    _helps: dict[str, dict[str, Any]] = field(default_factory=dict, init=False)
 
     @property
     def folder(self) -> Path:

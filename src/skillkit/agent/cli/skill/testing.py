@@ -298,7 +298,7 @@ def _fetch(provider: "ChatProvider", asker: Asker) -> None:
 
 def _run_scripts(tester: SkillTester, asker: Asker, *, update: bool) -> Report:
     """Run the cases; with `update` show what would be written and write it when that is agreed to."""
-    from skillkit.evaluation.updating import updated_document, write_document
+    from skillkit.evaluation.updating import updated_document
 
     report, seen = tester.run_scripts()
     written = False
@@ -310,7 +310,7 @@ def _run_scripts(tester: SkillTester, asker: Asker, *, update: bool) -> Report:
         for line in unified_diff(before, text.splitlines(), str(path), str(path), lineterm="", n=2):
             output.remark(escape_hidden(line))
         if asker.confirm(f"Write this to {path}?"):
-            write_document(path, text)
+            replace_file(path, text.encode())
             written = True
         else:
             output.remark(f"Nothing was written to {path}; --yes writes without asking.")
