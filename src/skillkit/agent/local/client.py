@@ -39,6 +39,7 @@ from skillkit.agent.local.tools import skills_of_turn
 from skillkit.agent.models.provider import UNAIDED
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
+from skillkit.core.threads import in_daemon_thread
 from skillkit.disclosure import SkillSession
 from skillkit.disclosure.tools import Argument, named_skill
 
@@ -182,43 +183,33 @@ class LocalChatClient(
     ) -> AsyncGenerator[str | Reply]:
         """Yield the engine's output from its own thread; leaving early stops the engine."""
         loop = asyncio.get_running_loop()
-        queue: asyncio.Queue[str | Reply | BaseException] = asyncio.Queue()
+        queue: asyncio.Queue[str | None] = asyncio.Queue()
         cancelled = threading.Event()
 
-        def put(item: str | Reply | BaseException) -> None:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(queue.put_nowait, item)
-
         def on_text(text: str) -> bool:
-            put(text)
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(queue.put_nowait, text)
             return cancelled.is_set()
 
-        def work() -> None:
-            try:
-                put(
-                    self.engine.reply(
-                        [*prompt.fixed, *prompt.turns],
-                        fixed=len(prompt.fixed),
-                        grammar=grammar,
-                        max_tokens=int(options.get("max_tokens") or MAX_ANSWER_TOKENS),
-                        temperature=float(options.get("temperature") or 0.0),
-                        on_text=on_text,
-                    )
-                )
-            except Exception as error:
-                put(error)
-
-        threading.Thread(target=work, name="local-model", daemon=True).start()
+        reply = asyncio.create_task(
+            in_daemon_thread(
+                self.engine.reply,
+                [*prompt.fixed, *prompt.turns],
+                fixed=len(prompt.fixed),
+                grammar=grammar,
+                max_tokens=int(options.get("max_tokens") or MAX_ANSWER_TOKENS),
+                temperature=float(options.get("temperature") or 0.0),
+                on_text=on_text,
+            )
+        )
+        reply.add_done_callback(lambda _: queue.put_nowait(None))
         try:
-            while True:
-                item = await queue.get()
-                if isinstance(item, BaseException):
-                    raise item
-                yield item
-                if isinstance(item, Reply):
-                    return
+            while (piece := await queue.get()) is not None:
+                yield piece
+            yield await reply
         finally:
             cancelled.set()
+            reply.cancel()
 
 
 def as_grammar(schema: Mapping[str, Any]) -> str:
