@@ -137,6 +137,21 @@ async def test_a_question_and_its_answer_are_recorded_once(online, adder: Path) 
     assert kinds.count(Kind.SCRIPT_RUN) == 2
 
 
+async def test_a_question_within_a_fork_is_recorded_with_the_fork(online, adder: Path) -> None:
+    text = (adder / "SKILL.md").read_text()
+    (adder / "SKILL.md").write_text(text.replace("---\n", "---\ncontext: fork\n", 1))
+    runtime = await asked_runtime([Decision.SESSION], [])
+    online.replies = [CallTool("load_skill", {"skill_id": "adder"}), RUN, Say("5"), Say("It is 5.")]
+    assert await runtime.answer("Add 2 and 3.") == "It is 5."
+    await runtime.close()
+    runtime.manager.journal.close()
+    places = {
+        each.event.kind: each.event.conversation for each in JournalReader(journal_path()).events(limit=100)
+    }
+    assert places[Kind.SCRIPT_ASKED] == places[Kind.SCRIPT_GRANTED] == places[Kind.SCRIPT_RUN]
+    assert places[Kind.SCRIPT_ASKED] != runtime.skills.session.id
+
+
 async def test_a_script_that_does_not_exist_is_not_asked_about(online, adder: Path) -> None:
     asked: list[ScriptQuestion] = []
     runtime = await asked_runtime([], asked)
