@@ -100,11 +100,8 @@ class SkillTester:
 
     def run_static(self) -> Report:
         """Run every rule on every skill."""
-        results = [_unloadable(found) for found in self.unloadable]
         self.progress(f"Reading {len(self.skills)} skill{'s' * (len(self.skills) != 1)}")
-        for skill in self.skills:
-            results.extend(examine(self._examination(skill)))
-        return self.report(results, {})
+        return self.report([test.run() for test in self._static_tests()], {})
 
     def _examination(self, skill: SkillMetadata) -> Examination:
         own = tuple(
@@ -186,13 +183,7 @@ class SkillTester:
     def _tests(self, behaviour: "BehaviourRunner | None") -> Iterator[SkillTest]:
         from skillkit.evaluation.script_runs import run_script_case
 
-        for found in map(_unloadable, self.unloadable):
-            yield SkillTest(Tier.STATIC, found.skill, found.id, partial(_first, list, (found,)))
-        for skill in self.skills:
-            examination = self._examination(skill)
-            for rule in RULES:
-                run = partial(_first, examine, examination, [rule])
-                yield SkillTest(Tier.STATIC, skill.canonical_name, rule, run)
+        yield from self._static_tests()
         for routed in self.routed():
             run = partial(_first, routing.run_routing, self.matcher, [routed])
             yield SkillTest(Tier.ROUTING, routed.skill, routed.case.id, run)
@@ -205,6 +196,15 @@ class SkillTester:
         for each in self.behaviour_cases():
             run = partial(_first, behaviour.run, [each])
             yield SkillTest(Tier.BEHAVIOUR, each.skill.canonical_name, each.case.id, run)
+
+    def _static_tests(self) -> Iterator[SkillTest]:
+        for found in map(_unloadable, self.unloadable):
+            yield SkillTest(Tier.STATIC, found.skill, found.id, partial(replace, found))
+        for skill in self.skills:
+            examination = self._examination(skill)
+            for rule in RULES:
+                run = partial(examine, examination, rule)
+                yield SkillTest(Tier.STATIC, skill.canonical_name, rule, run)
 
     def _assigned(self) -> Iterator[tuple[Case, SkillMetadata, Path]]:
         """Yield each case with its skill under test and its file."""

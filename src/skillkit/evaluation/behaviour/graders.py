@@ -23,6 +23,12 @@ from skillkit.evaluation.json_values import (
 NEEDS_JUDGE = "needs a judge: --judge PROVIDER"
 
 
+Rule = Callable[[Check, str, str], Iterator[str]]
+"""Yields the problems of a text, given its description."""
+Grader = Callable[[Check, Transcript, str], Iterator[str]]
+"""Yields the problems of a run of the skill with that name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Grade:
     """The result of one check of one run; `passed` is None if it was not judged."""
@@ -85,15 +91,11 @@ def _search(pattern: str, text: str, *, same_case: bool) -> str:
     return find_pattern(pattern, text, "(?ms)" if same_case else "(?ims)")
 
 
-def _of_answer(
-    rule: Callable[[Check, str, str], Iterator[str]],
-) -> Callable[[Check, Transcript, str], Iterator[str]]:
+def _of_answer(rule: Rule) -> Grader:
     return lambda check, run, skill: rule(check, run.answer, "the answer")
 
 
-def _of_files(
-    rule: Callable[[Check, str, str], Iterator[str]], *, absent_is_good: bool = False
-) -> Callable[[Check, Transcript, str], Iterator[str]]:
+def _of_files(rule: Rule, *, absent_is_good: bool = False) -> Grader:
     def check_files(check: Check, run: Transcript, skill: str) -> Iterator[str]:
         files = _files(check.path, run)
         if not files and not absent_is_good:
@@ -207,9 +209,7 @@ def _skill_not_loaded(check: Check, run: Transcript, skill: str) -> Iterator[str
             yield f"the skill {name} was loaded"
 
 
-def _limit(
-    measure: Callable[[Transcript], float], unit: str
-) -> Callable[[Check, Transcript, str], Iterator[str]]:
+def _limit(measure: Callable[[Transcript], float], unit: str) -> Grader:
     def check_limit(check: Check, run: Transcript, skill: str) -> Iterator[str]:
         if check.limit is not None and measure(run) > check.limit:
             yield f"{measure(run):g} {unit}, more than {check.limit:g}"
@@ -228,7 +228,7 @@ def _expression(check: Check, run: Transcript, skill: str) -> Iterator[str]:
             yield f"{text} is false"
 
 
-_GRADERS: dict[CheckKind, Callable[[Check, Transcript, str], Iterator[str]]] = {
+_GRADERS: dict[CheckKind, Grader] = {
     CheckKind.CONTAINS: _of_answer(_contains),
     CheckKind.EXCLUDES: _of_answer(_excludes),
     CheckKind.MATCHES: _of_answer(_matches),

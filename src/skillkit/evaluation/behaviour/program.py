@@ -12,7 +12,7 @@ from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.process import run
 from skillkit.evaluation.behaviour.executor import Task
-from skillkit.evaluation.behaviour.pending import PendingRequest
+from skillkit.evaluation.behaviour.recording import PendingRequest
 from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript, files_in
 
 PROMPT = "{prompt}"

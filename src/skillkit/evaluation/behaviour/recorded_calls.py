@@ -9,7 +9,7 @@ from typing import Any
 from agent_framework import ChatContext, ChatMiddleware, ChatResponse, ChatResponseUpdate, ResponseStream
 
 from skillkit.core.foreign_json import parse_json
-from skillkit.evaluation.behaviour.pending import PendingRequest
+from skillkit.evaluation.behaviour.recording import PendingRequest
 
 
 class RecordedCalls(ChatMiddleware):

@@ -2,15 +2,16 @@
 
 import hashlib
 import json
+import os
 import re
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from skillkit.core.digest import TreeDigest, tree_digest
-from skillkit.core.disk import replace_file
+from skillkit.core.disk import replace_file, sync_folder
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.foreign_json import read_json
 from skillkit.core.models import SkillMetadata
@@ -29,6 +30,10 @@ class StaleRecordingError(ConfigurationError, code="stale-recording"):
 
 class NoRecordingError(ConfigurationError, code="no-recording"):
     """The run was never recorded."""
+
+
+class UnknownOutcomeError(ConfigurationError, code="unknown-outcome"):
+    """A request was pending when an earlier test was killed; its outcome is unknown."""
 
 
 def digest_of(*parts: object) -> str:
@@ -72,6 +77,52 @@ class RunKey:
 
     def as_data(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in self.__slots__ if name != "suite_folder"}
+
+
+@dataclass(eq=False)
+class PendingRequest:
+    """A marker on disk, written before a model request and removed after its response is recorded.
+
+    A killed test leaves it, so that the next one repeats no request without consent.
+    """
+
+    mark: Path
+    asked: str
+    """Name of the model or program, for messages."""
+    _begun: bool = field(default=False, init=False)
+
+    def check(self) -> None:
+        """Raise if an earlier test left its marker."""
+        if not self._begun and self.mark.exists():
+            raise UnknownOutcomeError(
+                f"An earlier test ended while {self.asked} was answering. The request may have been "
+                "sent and is not repeated unless asked to"
+            )
+
+    def begin(self) -> None:
+        """Write the marker before the model request."""
+        self.check()
+        self._begun = True
+        self.mark.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.mark, "w", encoding="utf-8") as file:
+            file.write(json.dumps({"begun": self.asked}) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        sync_folder(self.mark.parent)
+
+    def end(self) -> None:
+        """Remove the marker after the response is recorded."""
+        self.mark.unlink(missing_ok=True)
+
+    @contextmanager
+    def given_up_on_errors(self) -> Iterator[None]:
+        """Remove the marker on an error or Ctrl-C: no response is pending, and the request may be
+        repeated."""
+        try:
+            yield
+        except BaseException:
+            self.end()
+            raise
 
 
 @dataclass(eq=False)

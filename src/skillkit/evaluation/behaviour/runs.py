@@ -13,11 +13,12 @@ from skillkit.evaluation.behaviour.checkers import run_checker
 from skillkit.evaluation.behaviour.executor import Executor, Task
 from skillkit.evaluation.behaviour.graders import Grade, grade
 from skillkit.evaluation.behaviour.judge import Judge, Verdict
-from skillkit.evaluation.behaviour.pending import PendingRequest, UnknownOutcomeError
 from skillkit.evaluation.behaviour.recording import (
     NoRecordingError,
+    PendingRequest,
     Recordings,
     RunKey,
+    UnknownOutcomeError,
     digest_of,
     skill_digest,
 )

@@ -82,7 +82,7 @@ class Examination:
                 continue
             if b"\0" not in (data := path.read_bytes()):
                 lines = enumerate(data.decode("utf-8", "replace").splitlines(), 1)
-                document = Document(tuple(Line(number, text, False) for number, text in lines), None)
+                document = Document(tuple(Line(number, text, False) for number, text in lines))
                 yield path.relative_to(self.folder).as_posix(), document
 
     def help_of(self, script: str) -> dict[str, Any] | None:
@@ -288,12 +288,8 @@ RULES: dict[str, Callable[[Examination], Iterable[Problem | UndecidedCheck]]] = 
 """Rules by their name in reports."""
 
 
-def examine(examined: Examination, rules: Iterable[str] = RULES) -> list[Result]:
-    """Return one result per rule."""
-    return [_asked(examined, rule) for rule in rules]
-
-
-def _asked(examined: Examination, rule: str) -> Result:
+def examine(examined: Examination, rule: str) -> Result:
+    """Return the result of one rule."""
     begun = perf_counter()
     try:
         found = tuple(RULES[rule](examined))

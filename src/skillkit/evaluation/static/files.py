@@ -116,7 +116,7 @@ def _commands(document: Document, script: Script) -> Iterator[tuple[int, str]]:
         while text.rstrip().endswith("\\") and following < len(lines) and lines[following].fenced:
             text = f"{text.rstrip()[:-1]} {lines[following].text}"
             following += 1
-        spans = [text] if line.fenced else [span for _, span in Document((line,), None).code_spans()]
+        spans = [text] if line.fenced else line.code_spans()
         for span in spans:
             if found := called.search(span.strip()):
                 after = span.strip()[found.end() :]

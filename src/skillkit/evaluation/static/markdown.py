@@ -19,13 +19,16 @@ class Line:
     fenced: bool
     """Whether the line is inside a code block."""
 
+    def code_spans(self) -> list[str]:
+        return [span[1] for span in _CODE.findall(self.text)]
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """A Markdown file, header included, so that line numbers match the file."""
 
     lines: tuple[Line, ...]
-    open_fence: int | None
+    open_fence: int | None = None
     """The line of an unclosed code block."""
 
     @classmethod
@@ -63,16 +66,6 @@ class Document:
                     number += 1
                 found.add(numbered)
             found.update(name for groups in _ANCHOR_ID.findall(line.text) for name in groups if name)
-        return found
-
-    def code_spans(self) -> list[tuple[int, str]]:
-        """Return inline code and lines of code blocks, with their line numbers."""
-        found = []
-        for line in self.lines:
-            if line.fenced:
-                found.append((line.number, line.text))
-            else:
-                found.extend((line.number, span[1]) for span in _CODE.findall(line.text))
         return found
 
 
