@@ -134,7 +134,7 @@ def test_why_says_what_matched(talk, online: OpenAIServer) -> None:
     done = talk("/why", "Say bonjour to Alice", "/why")
     assert "Nothing was asked yet." in done.stdout
     assert "matched (" in done.stdout
-    assert "2 other skills not near. To see all: agent skill list" in " ".join(done.stdout.split())
+    assert "2 other skills did not come near. To see all: agent skill list" in " ".join(done.stdout.split())
 
 
 def test_files_are_put_into_the_request(talk, online: OpenAIServer, home: Path) -> None:

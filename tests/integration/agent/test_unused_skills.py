@@ -49,6 +49,19 @@ def test_why_tells_what_was_used_and_what_came_near(talk, barcodes: Path) -> Non
     assert "barcodes fits (" in shown
 
 
+def test_one_that_is_not_active_and_only_near_does_not_fit(talk, monkeypatch) -> None:
+    monkeypatch.delenv("AGENT_SKILLS", raising=False)
+    shown = " ".join(talk("odds on rain", "/why").stdout.split())
+    assert "kalshi-markets near, but not enough (0." in shown
+    assert "fits" not in shown
+
+
+def test_why_names_the_command_for_one_that_fits(talk, monkeypatch) -> None:
+    monkeypatch.delenv("AGENT_SKILLS", raising=False)
+    shown = " ".join(talk(BONJOUR, "/why").stdout.split())
+    assert ") but is not active: agent skill enable hello-extended" in shown
+
+
 def test_data_for_programs_has_results_without_fences(agent, online: OpenAIServer) -> None:
     online.replies = [CallTool("list_languages", {}), Say("Many.")]
     [call] = json.loads(agent("--json", "-p", "Greet people in which languages?").stdout)["tool_calls"]

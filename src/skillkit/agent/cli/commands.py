@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.overview import none_active
+from skillkit.agent.cli.overview import none_active, obstacle
 from skillkit.agent.conversations import as_markdown, text_of
 from skillkit.core.authority import Authority, Requester, WrappedAuthority
 from skillkit.core.availability import Refusal
@@ -163,17 +163,18 @@ def show_why(runtime: "AgentRuntime") -> None:
     nearest = (*disclosed.left_out, *runtime.skills.provider.near([asked], runtime.skills.session))
     near = {match.skill.canonical_name: match for match in nearest}
     explained = SkillMatcher(runtime.manager.list_skills()).explain(str(asked["content"]))
-    near |= {match.skill.canonical_name: match for match in (*explained.matches, *explained.near)}
+    fitting = {match.skill.canonical_name: match for match in explained.matches}
+    near |= fitting | {match.skill.canonical_name: match for match in explained.near}
     rows = []
     for identity in dict.fromkeys((*matched, *disclosed.active, *near)):
         skill = runtime.manager.get_skill(identity)
         refusal = runtime.manager.refusal(skill)
-        if refusal is not None:
-            reason = f"fits ({near[identity].score:.2f}), but: {refusal.reason}"
-        elif identity in matched:
+        if identity in matched:
             reason = f"matched ({matched[identity].score:.2f}): {'; '.join(matched[identity].reasons)}"
         elif identity in disclosed.active:
             reason = "in use since an earlier turn, or loaded by the model"
+        elif refusal is not None and identity in fitting:
+            reason = f"fits ({fitting[identity].score:.2f}) but {obstacle(refusal)}"
         else:
             reason = f"near, but not enough ({near[identity].score:.2f}): {'; '.join(near[identity].reasons)}"
         rows.append((skill.name, reason))
@@ -183,7 +184,7 @@ def show_why(runtime: "AgentRuntime") -> None:
         output.say("No skill came close to the last request.")
     others = len(runtime.manager.list_skills()) - len(rows)
     if others:
-        output.say(f"{output.count(others, 'other skill')} not near. To see all: agent skill list")
+        output.say(f"{output.count(others, 'other skill')} did not come near. To see all: agent skill list")
 
 
 def show_cost(runtime: "AgentRuntime") -> None:

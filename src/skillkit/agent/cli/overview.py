@@ -92,6 +92,13 @@ def none_active(refusals: Iterable[Refusal | None]) -> str:
     return f"No skill is active. {escape_hidden(step)}"
 
 
+def obstacle(refusal: Refusal) -> str:
+    """Return why a skill that fits is not used, with the command that changes it if there is one."""
+    if not refusal.remedy:
+        return f"cannot be used: {refusal.reason}"
+    return f"is {'not trusted' if refusal.code == 'untrusted' else 'not active'}: {refusal.remedy}"
+
+
 def show_problems(diagnostics: Iterable[Diagnostic]) -> None:
     """Errors and warnings on stderr, one line each."""
     sys.stdout.flush()

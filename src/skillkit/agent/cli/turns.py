@@ -11,6 +11,7 @@ from itertools import takewhile
 
 from skillkit.agent.approvals import Ask
 from skillkit.agent.cli import output
+from skillkit.agent.cli.overview import obstacle
 from skillkit.agent.cli.progress import ProgressBar
 from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.memory import Memory
@@ -122,8 +123,7 @@ class UnusedSkills:
             refusal, name = self.enabled.status(match.skill).refusal, match.skill.name
             if refusal is not None and refusal.remedy and name not in self._said:
                 self._said.add(name)
-                state = "not trusted" if refusal.code == "untrusted" else "not active"
-                self.say(f"{name} fits ({match.score:.2f}) but is {state}: {refusal.remedy}")
+                self.say(f"{name} fits ({match.score:.2f}) but {obstacle(refusal)}")
 
 
 class TurnTree:
