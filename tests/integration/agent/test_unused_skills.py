@@ -49,14 +49,14 @@ def test_why_tells_what_was_used_and_what_came_near(talk, barcodes: Path) -> Non
     assert "barcodes fits (" in shown
 
 
-def test_one_that_is_not_active_and_only_near_does_not_fit(talk, monkeypatch) -> None:
+def test_one_that_is_not_active_and_only_near_does_not_fit(talk, online: OpenAIServer, monkeypatch) -> None:
     monkeypatch.delenv("AGENT_SKILLS", raising=False)
     shown = " ".join(talk("odds on rain", "/why").stdout.split())
     assert "kalshi-markets near, but not enough (0." in shown
     assert "fits" not in shown
 
 
-def test_why_names_the_command_for_one_that_fits(talk, monkeypatch) -> None:
+def test_why_names_the_command_for_one_that_fits(talk, online: OpenAIServer, monkeypatch) -> None:
     monkeypatch.delenv("AGENT_SKILLS", raising=False)
     shown = " ".join(talk(BONJOUR, "/why").stdout.split())
     assert ") but is not active: agent skill enable hello-extended" in shown
