@@ -128,13 +128,7 @@ def _manager(task: Task, home: Path) -> SkillManager:
     if task.skill is not None:
         kept_out = shutil.ignore_patterns("evals", "eval", "__pycache__")
         shutil.copytree(task.skill.base_dir, folder / task.skill.base_dir.name, ignore=kept_out)
-    manager = SkillManager(
-        project_skill_dir="",
-        anthropic_config_dir="",
-        plugin_dirs=[],
-        additional_search_paths=[str(folder)] if task.skill else [],
-        authority=TrustEverySkill(),
-    )
+    manager = SkillManager(only=folder if task.skill else (), authority=TrustEverySkill())
     manager.discover()
     return manager
 

@@ -64,13 +64,7 @@ def find_suites(places: Iterable[Path], skill: str | None = None) -> FoundSuites
 
 def skills_in(folders: Iterable[Path]) -> SkillManager:
     """Return a manager with exactly the skills beneath some folders; a folder may be a skill itself."""
-    manager = SkillManager(
-        project_skill_dir="",
-        anthropic_config_dir="",
-        plugin_dirs=[],
-        additional_search_paths=[str(folder) for folder in folders],
-        include_nested=True,
-    )
+    manager = SkillManager(only=folders, include_nested=True)
     manager.discover()
     return manager
 

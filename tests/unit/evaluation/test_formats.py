@@ -309,7 +309,8 @@ def test_a_waza_suite_reads_its_tasks_and_its_triggers(tmp_path):
     (tmp_path / "tasks").mkdir()
     written(
         tmp_path / "tasks",
-        "id: t1\nname: First\ninputs:\n  prompt: Explain\n  files: [{path: a.py, content: 'x = 1'}]\n"
+        "id: t1\nname: First\ninputs:\n  prompt: Explain\n"
+        "  files: [{path: a.py, content: 'x = 1'}, {content: y}]\n"
         "expected:\n  output_contains: [loop]\n  behavior: {max_tool_calls: 3}\n",
         "one.yaml",
     )
@@ -329,6 +330,7 @@ def test_a_waza_suite_reads_its_tasks_and_its_triggers(tmp_path):
     assert isinstance(suite, Suite)
     first, second = suite.cases
     assert (first.skill, first.runs, first.seconds) == ("explainer", 3, 9.0)
+    assert [(file.path, file.content) for file in first.files] == [("a.py", "x = 1"), ("input.txt", "y")]
     assert [check.kind for check in first.checks] == [
         CheckKind.CONTAINS,
         CheckKind.MAX_TOOL_CALLS,

@@ -56,9 +56,7 @@ class ProgramExecutor:
         unknown."""
         if task.mark is None:
             return self._run(task)
-        request = PendingRequest(task.mark, self.name)
-        request.begin()
-        with request.given_up_on_errors():
+        with PendingRequest(task.mark, self.name).sent():
             return self._run(task)
 
     def close(self) -> None:

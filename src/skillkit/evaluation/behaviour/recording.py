@@ -115,9 +115,10 @@ class PendingRequest:
         self.mark.unlink(missing_ok=True)
 
     @contextmanager
-    def given_up_on_errors(self) -> Iterator[None]:
-        """Remove the marker on an error or Ctrl-C: no response is pending, and the request may be
-        repeated."""
+    def sent(self) -> Iterator[None]:
+        """Hold the marker until the response is recorded; an error or Ctrl-C removes it, since the request
+        may be repeated then."""
+        self.begin()
         try:
             yield
         except BaseException:

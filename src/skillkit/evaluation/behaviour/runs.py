@@ -191,9 +191,7 @@ class BehaviourRunner:
     ) -> list[Verdict]:
         if judge.in_process:
             return judge.verdicts(sentences, prompt, answer)
-        request = PendingRequest(self.recordings.mark(key), f"the judge {judge.model}".rstrip())
-        request.begin()
-        with request.given_up_on_errors():
+        with PendingRequest(self.recordings.mark(key), f"the judge {judge.model}".rstrip()).sent():
             return judge.verdicts(sentences, prompt, answer)
 
     def agreement(self) -> Mapping[str, object] | None:

@@ -280,12 +280,14 @@ def _files(item: Mapping[str, object], *, whole: bool = False) -> tuple[CaseFile
         for each in value if isinstance(value, list) else ():
             if isinstance(each, str) and each.strip():
                 found.append(CaseFile(Path(each).name, source=each))
-            elif isinstance(each, Mapping) and (name := text_of(each, "path", "name", "filename")):
+            elif isinstance(each, Mapping):
+                name = text_of(each, "path", "name", "filename") or ("input.txt" if whole else "")
                 content, source = each.get("content"), text_of(each, "source", "src")
                 text = content if isinstance(content, str) else None
                 alone = text is None and not source
                 kept = name if whole or not alone else Path(name).name
-                found.append(CaseFile(kept, name if alone else source or None, text))
+                if name:
+                    found.append(CaseFile(kept, name if alone else source or None, text))
     for key in () if whole else ("setup", "environment", "inputs"):
         found.extend(_files(mapping_of(item.get(key)), whole=True))
     return tuple(found)

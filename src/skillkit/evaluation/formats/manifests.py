@@ -14,8 +14,7 @@ Reader = Callable[[Path, str | None], Suite | Unreadable]
 
 
 def is_manifest(document: Mapping[str, object]) -> bool:
-    named = mapping_of(document.get("cases")).get("files")
-    return any(key in document for key in MANIFESTS) or bool(texts_of(named))
+    return any(_named(document))
 
 
 def read_manifest(document: Mapping[str, object], path: Path, skill: str | None, read: Reader) -> Suite:
@@ -46,9 +45,8 @@ def read_manifest(document: Mapping[str, object], path: Path, skill: str | None,
 
 
 def _named(document: Mapping[str, object]) -> Iterator[str]:
-    triggers, trigger, contents = (document.get(key) for key in MANIFESTS)
-    yield from texts_of(triggers or trigger)
-    yield from texts_of(contents)
+    for key in MANIFESTS:
+        yield from texts_of(document.get(key))
     yield from texts_of(mapping_of(document.get("cases")).get("files"))
 
 
