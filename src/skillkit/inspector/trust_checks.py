@@ -17,7 +17,7 @@ LONGEST_PAGE = 0.5
 
 
 class PriorityGate:
-    """Makes the threads that judge and count wait while a page is being made for somebody who waits."""
+    """Pauses background threads while a page is rendered."""
 
     def __init__(self) -> None:
         self._pages = 0

@@ -40,7 +40,7 @@ class Asker:
         self.interactive = sys.stdin.isatty() and sys.stderr.isatty()
 
     def consent(self, proposal: Proposal) -> bool:
-        """Show the cards and return the answer; `quiet` leaves out cards that nobody is asked about."""
+        """Show the cards and return the answer; `quiet` omits cards without a question."""
         self.progress.pause()
         asks = self.interactive and not (self.trusted or self.yes)
         if asks or not self.quiet:
@@ -67,7 +67,7 @@ class Asker:
                     show(offer, full=True)
 
     def choose(self, choices: Sequence[Choice]) -> list[str]:
-        """A numbered list and the numbers, ranges and names that were typed."""
+        """Show a numbered list; return the choices typed as numbers, ranges or names."""
         self.progress.pause()
         for number, choice in enumerate(choices, 1):
             line = output.shown(f"{number:3}  {choice.name}  ", "bold")
@@ -81,7 +81,7 @@ class Asker:
             output.remark(f"Not in the list: {', '.join(map(escape_hidden, unknown))}", "yellow")
 
     def confirm(self, question: str) -> bool:
-        """Whether a person says yes; where nobody can be asked, only what was said beforehand counts."""
+        """Ask for a yes; without a terminal, only an answer given in advance counts."""
         self.progress.pause()
         if self.yes or not self.interactive:
             return self.yes
@@ -121,7 +121,7 @@ def picked_choices(choices: Sequence[Choice], answer: str) -> tuple[list[str], l
 
 
 def show(offer: ProposedSkill, *, card: bool = True, full: bool = False) -> None:
-    """A skill as facts: where it is from, what it brings, and what would change.
+    """Show a skill's origin, capabilities and changes.
 
     `full` leaves nothing out: every value, the whole difference, and a new skill's instructions.
     """
@@ -158,7 +158,7 @@ def _show_difference(offer: ProposedSkill, *, full: bool) -> None:
 
 
 def fetch_first(provider: ChatProvider) -> None:
-    """Fetch what `provider` needs before its first request; say so, and ask where somebody can answer."""
+    """Fetch what `provider` needs before its first request; ask first at a terminal."""
     needed = provider.download()
     if needed is None:
         return

@@ -78,7 +78,7 @@ def show_help() -> None:
 
 
 def chat(options: Options) -> None:
-    """Talk until the user leaves; lines from a pipe that came to nothing are an error."""
+    """Chat until the user leaves; a failed line from a pipe is an error."""
     talk = Chat(options)
     asyncio.run(talk.run())
     if talk.failure is not None and not talk.interactive:
@@ -125,7 +125,7 @@ class Chat:
             output.complain(_OPTION.sub(r"/model \1", str(error)))
 
     def status(self) -> str:
-        """Model, active skills, tokens used; what has no space is left out whole, the tokens last."""
+        """Return model, active skills and tokens, as far as they fit; the tokens are dropped last."""
         runtime = self.runtime
         model = runtime.provider.model
         tokens = f"{runtime.trace.totals.total:,} tokens"
@@ -158,7 +158,7 @@ class Chat:
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._answering.cancel)
 
     async def _fetch_first(self) -> None:
-        """Fetch the model where that has to be; say so before, and ask where somebody can answer."""
+        """Fetch a missing model, after a question at a terminal."""
         provider = self.runtime.provider
         needed = provider.download()
         if needed is None:
@@ -229,7 +229,7 @@ class Chat:
             await self._turn(question)
 
     async def use_model(self, name: str) -> None:
-        """Go on with another model; the conversation stays."""
+        """Continue the conversation with another model."""
         if not name:
             provider = self.runtime.provider
             output.say(f"{provider.name}/{provider.model}. Others: {', '.join(PROVIDERS)}")
@@ -345,7 +345,7 @@ def _script_prompt(question: ScriptQuestion) -> str:
 
 
 def _argument_rows(arguments: Sequence[str]) -> list[tuple[str, str, str]]:
-    """The arguments, quoted; a line that goes on begins with a mark, so that none looks like another fact."""
+    """Return the quoted arguments; continuation lines begin with a mark, so none can imitate another fact."""
     width = max(20, output.console(stderr=True).width - 16)
     text = escape_hidden(" ".join(map(quoted, arguments))) or "none"
     first, *others = output.chop(text, width)

@@ -51,7 +51,7 @@ def _show(report: ActivationReport, broken: Mapping[str, str], collisions: Seque
 
 
 def load_failures(enabled: EnabledSkills, report: ActivationReport) -> tuple[dict[str, str], list[str]]:
-    """Why parts of active skills cannot be loaded, by skill; and tools that another one takes the name of."""
+    """Return load failures of active skills, and tools whose name is taken, by skill."""
     broken: dict[str, str] = {}
     active = {status.skill.name: status.skill for status in report.active}
     loaded = ToolsetLoader(enabled.manager).load()

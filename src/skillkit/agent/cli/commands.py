@@ -206,7 +206,7 @@ def show_memory(runtime: "AgentRuntime") -> None:
 
 
 def undo(runtime: "AgentRuntime") -> str | None:
-    """Take the last question and all that came after it out of the conversation; return the question."""
+    """Remove the last question and everything after it; return the question."""
     messages = runtime.conversation.messages
     for place in range(len(messages) - 1, -1, -1):
         if messages[place].get("role") == "user":

@@ -1,4 +1,4 @@
-"""What happens in a turn as data: one document at the end, or a line for each event."""
+"""Events of a turn as data: one document at the end, or one line per event."""
 
 import json
 import sys

@@ -64,7 +64,7 @@ def _with_json(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_plain(parameter: TyperArgument | TyperOption, value: Any) -> bool:
-    """Whether a value needs no conversion: for that Typer imports pydantic, which doubles the start."""
+    """Return whether a value needs no conversion, for which Typer imports pydantic (slow)."""
     text = parameter.type_descriptor.annotation in (str, str | None) and isinstance(value, str)
     missing = value is None and not parameter.required
     return text or missing or (value is not None and value is parameter.default)
@@ -112,7 +112,7 @@ class Family(typer.Typer):
 
 
 def group(name: str, help: str, **settings: Any) -> Family:
-    """Commands behind a word of their own; without one of them, the word shows what there is."""
+    """Return a group of commands; called without a command it prints its help."""
     return Family(name=name, help=help, no_args_is_help=True, **settings)
 
 
@@ -128,7 +128,7 @@ class FamilyGroup(TyperGroup):
         return [name for names in self.families.values() for name in names]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Import the command's module; for a name that there is not all of them, to suggest a similar one."""
+        """Import the command's module; for an unknown name all modules, to suggest a similar one."""
         if cmd_name not in self.commands:
             announcing = [module for module, names in self.families.items() if cmd_name in names]
             for module in announcing or self.families:

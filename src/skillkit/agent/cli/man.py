@@ -1,4 +1,4 @@
-"""`agent man`: the manual page, made of the same texts as --help."""
+"""`agent man`: the manual page, from the texts of --help."""
 
 import re
 from collections.abc import Iterator
@@ -67,7 +67,7 @@ def _entry(term: str, text: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Return text in ASCII in which nothing is a request of roff."""
+    """Return text in ASCII with roff requests escaped."""
     escaped = text.replace("\\", r"\e").replace("-", r"\-")
     escaped = "".join(each if each.isascii() else rf"\[u{ord(each):04X}]" for each in escaped)
     return rf"\&{escaped}" if escaped.startswith((".", "'")) else escaped

@@ -109,7 +109,7 @@ def _run(program: Callable[..., object], arguments: Sequence[str]) -> int:
 
 
 def _as_json(arguments: Sequence[str], code: str, message: str) -> None:
-    """Say an error on stdout too where programs read it."""
+    """Print an error on stdout too if the output is JSON."""
     if "--json" in arguments:
         print_json({"error": {"code": code, "message": message}})
     elif "--stream-json" in arguments:
@@ -117,7 +117,7 @@ def _as_json(arguments: Sequence[str], code: str, message: str) -> None:
 
 
 def _ending_on_signals() -> AbstractContextManager[None]:
-    """Let SIGTERM and SIGHUP end the block as Ctrl-C does: programs are stopped, scratch folders deleted."""
+    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that child processes are cleaned up."""
 
     def end(number: int, _: object) -> None:
         raise SystemExit(128 + number)  # the one exception besides Ctrl-C's that event loops let through
@@ -144,13 +144,13 @@ def _handling(numbers: Sequence[signal.Signals], handler: Callable[[int, object]
 
 
 def _how_to_ask(arguments: Sequence[str], place: int) -> str:
-    """Say how the words from `place` on are asked of the model; the options before them stay."""
+    """Return the command that asks the model the words from `place` on, with the options before them."""
     question = " ".join(arguments[place:])
     return f"To ask the model: {shlex.join(['agent', *arguments[:place], '-p', question])}"
 
 
 def _is_question(arguments: Sequence[str]) -> bool:
-    """Whether the first word is a sentence: no command has a space in it."""
+    """Return whether the first word is a sentence: commands contain no space."""
     return bool(arguments) and not arguments[0].startswith("-") and " " in arguments[0].strip()
 
 

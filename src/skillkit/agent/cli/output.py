@@ -35,19 +35,19 @@ def console(*, stderr: bool = False) -> "Console":
 
 
 def shown(text: object, style: str = "") -> "Text":
-    """Foreign text as one line that cannot do anything but be read."""
+    """Return third-party text as one line without control characters."""
     from rich.text import Text
 
     return Text(escape_hidden(str(text)), style=style)
 
 
 def summary(text: str, limit: int = 400, *, title: str = "") -> str:
-    """A description for a table: one line, nothing hidden, not endless; first the title a name is made of."""
+    """Return a description as one truncated line for a table, with the title its name derives from."""
     return shortened(f"(name mended from '{title}') {text}" if title else text, limit)
 
 
 def say(text: str = "", style: str = "", *, whole: bool = False) -> None:
-    """A line of our own on stdout; foreign parts of it must have been escaped.
+    """Print a line on stdout; third-party parts must be escaped.
 
     Prose wraps at the width of the screen; a `whole` line does not, so that paths can be copied, nor does
     a command at the end of one.
@@ -58,7 +58,7 @@ def say(text: str = "", style: str = "", *, whole: bool = False) -> None:
 
 
 def line(text: "Text") -> None:
-    """One entry: whole when it is piped, wrapped between words and set in on a terminal."""
+    """Print one entry: unwrapped into a pipe, wrapped and indented on a terminal."""
     screen = console()
     fits = not screen.is_terminal or text.cell_len <= screen.width
     for number, part in enumerate([text] if fits else text.wrap(screen, screen.width - 6)):
@@ -66,13 +66,13 @@ def line(text: "Text") -> None:
 
 
 class _OpenLine:
-    """Whether stdout stands within a line, where a remark on the same screen would be glued to it."""
+    """Tracks whether stdout is within a line, which a remark on the same screen must end first."""
 
     is_open = False
 
 
 def write_piece(text: str) -> None:
-    """Write a piece of a result that comes bit by bit."""
+    """Write a piece of a streamed result."""
     sys.stdout.write(text)
     sys.stdout.flush()
     _OpenLine.is_open = not text.endswith("\n")
@@ -87,18 +87,18 @@ def end_line() -> None:
 
 
 def remark(text: str, style: str = "") -> None:
-    """A line on stderr that is not the result: a hint, a warning; after what was printed so far."""
+    """Print a hint on stderr, after the output so far."""
     _leave_result()
     _print_stderr(flowing(text), style)
 
 
 def warn(text: str) -> None:
-    """A warning, which may hold foreign text."""
+    """Print a warning, which may contain third-party text."""
     remark(escape_hidden(text), "yellow")
 
 
 def complain(text: str) -> None:
-    """An error, in the user's words and with nothing hidden; only its first line is bold."""
+    """Print an error with hidden characters escaped and its first line bold."""
     _leave_result()
     first, *others = [escape_hidden(line) for line in text.splitlines() or [""]]
     _print_stderr(flowing(f"Error: {first}"), "bold red")
@@ -107,7 +107,7 @@ def complain(text: str) -> None:
 
 
 def _leave_result() -> None:
-    """Show what was printed so far; where stderr goes to the same place, its line is ended."""
+    """Flush stdout; end its line if stderr goes to the same screen."""
     if _OpenLine.is_open and _share_a_place():
         end_line()
     else:
@@ -122,7 +122,7 @@ def _share_a_place() -> bool:
 
 
 def _print_stderr(text: str, style: str = "") -> None:
-    """One text with its own line breaks; what draws on terminals is loaded only for one."""
+    """Print text with its own line breaks; import rich only for a terminal."""
     if _has_terminal(sys.stderr):
         console(stderr=True).print(text, style=style or None, soft_wrap=True)
     else:
@@ -134,7 +134,7 @@ def _has_terminal(stream: TextIO) -> bool:
 
 
 def flowing(text: str) -> str:
-    """Prose for stderr: on a terminal each of its lines breaks between words, never within a command."""
+    """Wrap prose for stderr at a terminal, between words and never within a command."""
     if not _has_terminal(sys.stderr):
         return text
     width = console(stderr=True).width
@@ -158,12 +158,12 @@ def count(number: int, what: str) -> str:
 
 
 def print_json(data: object) -> None:
-    """Data for programs; ASCII only, so that nothing in it reaches a terminal raw."""
+    """Print data as JSON; ASCII only, so that no control sequence reaches a terminal."""
     sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=True, default=str) + "\n")
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, flexible: str) -> None:
-    """Rows in columns; the column `flexible` takes what is left of the line and wraps in it.
+    """Print rows in columns; the column `flexible` takes the rest of the line and wraps.
 
     On a screen so narrow that words would break, each row is a list of facts instead.
     """
@@ -193,7 +193,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, flexible:
 def listing(
     columns: Sequence[str], rows: Sequence[Sequence[object]], *, flexible: str, otherwise: str
 ) -> None:
-    """A table, or a remark where there are no rows."""
+    """Print a table, or a remark if there are no rows."""
     if rows:
         table(columns, rows, flexible=flexible)
     else:
@@ -201,13 +201,13 @@ def listing(
 
 
 def left_out(what: str, items: Iterable[object]) -> None:
-    """Name on stderr each thing that was not taken, with its reason."""
+    """Print each skipped item with its reason on stderr."""
     for item in items:
         remark(f"{what} {item}", "yellow")
 
 
 def short_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Rows in columns, one line each; what has no space at the end of the line is cut."""
+    """Print rows in columns, one line each, truncated at the width."""
     cells = [[*columns], *([escape_hidden(str(cell)) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
@@ -216,7 +216,7 @@ def short_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
 
 
 def facts(rows: Sequence[tuple[str, object]]) -> None:
-    """A label and what it says, one below the other; a word such as a digest stays whole, to be copied."""
+    """Print labelled values; long words such as digests are not broken, to be copied."""
     values = [escape_hidden(str(value)) for _, value in rows]
     _write(_fact_lines([label for label, _ in rows], values, _width()))
 
@@ -231,7 +231,7 @@ def _fact_lines(labels: Sequence[str], values: Sequence[str], width: int) -> lis
 
 
 def facts_on_stderr(rows: Sequence[tuple[str, object, str]]) -> None:
-    """Facts that are shown before a question, each with its style, set in a little."""
+    """Print labelled values before a question, indented, each with its style."""
     screen = console(stderr=True)
     indent = max(len(label) for label, *_ in rows) + 4
     for label, value, style in rows:

@@ -48,7 +48,7 @@ def find_skill(
     journal: Writer = NO_JOURNAL,
     recovered: bool = False,
 ) -> tuple[EnabledSkills, SkillMetadata]:
-    """Return the skill that `name` means, a name or the path of its folder, and all others beside it."""
+    """Return all found skills, and the one with this name or folder."""
     paths = tuple(folders or ())
     enabled = enabled_skills(paths, selection=selection, journal=journal, recovered=recovered)
     folder = Path(name).parent if name.endswith("SKILL.md") else Path(name)

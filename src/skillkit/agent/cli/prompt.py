@@ -110,7 +110,7 @@ async def _print_answer(runtime: AgentRuntime, request: str, progress: Progress)
 
 
 async def _hand_over(runtime: AgentRuntime, request: str, write: Callable[[str], None]) -> None:
-    """Give each piece of the answer to `write`; where nobody takes it, the request ends as with Ctrl-C.
+    """Pass each piece of the answer to `write`; a closed pipe ends the request as Ctrl-C does.
 
     Leaving the loop instead would leave the streams of the HTTP client open, which are then closed in
     the wrong order and say so.

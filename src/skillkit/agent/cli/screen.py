@@ -1,4 +1,4 @@
-"""An answer at the terminal while it is written: a sign of life, quiet lines for tools, Markdown."""
+"""Live view of an answer at the terminal: spinner, tool calls, rendered Markdown."""
 
 import asyncio
 import re
@@ -135,7 +135,7 @@ def _cut(block: str) -> tuple[str, str]:
 
 
 def _one_line(text: str, end: str = "") -> "Text":
-    """A quiet line that is cut where the screen ends: what a model chose must not begin a line of its own."""
+    """Return a dim line truncated at the width: text from a model must not begin a line of its own."""
     from rich.text import Text
 
     line = Text(text, style="dim")
@@ -155,7 +155,7 @@ _BACKGROUND = re.compile(r"\x1b\[(?:[0-9;]*;)?4[0-8][;m]")
 
 
 class DrawnLines:
-    """What was drawn of a text that grows; the cursor stands at the end of its last line.
+    """The drawn lines of a growing text; the cursor is at the end of the last one.
 
     What stays is not erased, so that nothing flickers; what has left the screen at its top is as it was.
     """
@@ -184,13 +184,13 @@ class DrawnLines:
         self._write(text)
 
     def clear(self) -> None:
-        """Take it from the screen."""
+        """Erase the lines."""
         if self._lines:
             self._write(_to_beginning(min(len(self._lines), self.screen.height) - 1))
         self._lines = []
 
     def keep(self) -> None:
-        """Leave it as it is and go to the next line."""
+        """Keep the lines and move to the next one."""
         if self._lines:
             self._write("\n")
         self._lines = []

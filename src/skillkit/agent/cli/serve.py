@@ -113,7 +113,7 @@ def serve(
 
 
 def _greet_people() -> None:
-    """At a terminal, where a program should be: say what this is, and end at the first Ctrl-C.
+    """At a terminal instead of a client: explain, and end at the first Ctrl-C.
 
     The thread that reads standard input cannot be stopped, so the process ends as it is; a client has
     nothing half done to lose.
@@ -188,13 +188,13 @@ def _print_config(arguments: list[str], url: str | None, token_env: list[str]) -
 
 
 def _program() -> str:
-    """Where this program is: clients look for it in places of their own."""
+    """Return the path of this program; clients search other paths."""
     beside = Path(sys.executable).with_name("agent")
     return str(beside) if beside.exists() else str(Path(sys.argv[0]).absolute())
 
 
 def _environment() -> dict[str, str]:
-    """The variables that decide what is served: clients start servers with few of those of the user."""
+    """Return the variables that decide what is served; clients pass on few of the user's."""
     settings = {name: os.environ[name] for name in SERVED_BY if os.environ.get(name)}
     if "AGENT_HOME" in settings:
         settings["AGENT_HOME"] = str(agent_home())
@@ -202,7 +202,7 @@ def _environment() -> dict[str, str]:
 
 
 def _say_what_is_not_served(enabled: EnabledSkills, paths: list[Path]) -> None:
-    """Folders that were named and have skills that nobody will get: say which and why."""
+    """Print which skills of the given folders are not served, and why."""
     folders = [real_path(path) for path in paths]
     missing = [
         status

@@ -56,7 +56,7 @@ class Terminal:
 
 
 def _history(home: Path) -> History:
-    """What was typed before, readable by the user alone; only in memory where it cannot be kept."""
+    """Return the input history in a private file; in memory if the file cannot be written."""
     path = home / "history"
     try:
         open_private(path)

@@ -1,4 +1,4 @@
-"""What `agent -p` and the chat share: putting a runtime together, and showing what a turn does."""
+"""Parts shared by `agent -p` and the chat: creating the runtime, showing the steps of a turn."""
 
 import logging
 import os
@@ -32,7 +32,7 @@ MAX_SHOWN = 100
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user said about this run."""
+    """The user's options for this run."""
 
     provider: str | None = None
     model: str | None = None
@@ -83,7 +83,7 @@ def runtime_for(
 
 
 def chosen_provider(options: Options, settings: Settings) -> ChatProvider:
-    """Return the provider, which tells its progress on stderr should its model have to be fetched."""
+    """Return the provider, which reports the download of its model on stderr."""
     bar = ProgressBar()
     return choose(settings, options.provider, options.model).reporting(bar.advance, bar.say)
 
@@ -94,7 +94,7 @@ def say_unaided() -> None:
 
 
 class UnusedSkills:
-    """Skills that fit a request and may not be used: each is said once, with the command that changes it."""
+    """Reports each skill that fits a request but may not be used, once, with the command that changes it."""
 
     def __init__(
         self, enabled: EnabledSkills, say: Callable[[str], object], *, thorough: bool = False
@@ -127,7 +127,7 @@ class UnusedSkills:
 
 
 class TurnTree:
-    """What happened in a turn, as a tree on stderr."""
+    """The steps of a turn, as a tree on stderr."""
 
     def __init__(self, shown: bool) -> None:
         self.shown = shown

@@ -1,4 +1,4 @@
-"""Keys that were pressed before the program asked for any."""
+"""Keys pressed before the program asked a question."""
 
 import sys
 from collections.abc import Iterator

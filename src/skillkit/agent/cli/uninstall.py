@@ -165,7 +165,7 @@ def _view(found: InstalledParts, *, removed: bool) -> dict[str, object]:
 
 
 def _remove(found: InstalledParts, opened: SkillInstaller, checks: list[Verification]) -> None:
-    """Take skills out of all folders first: what is interrupted then is a program without skills."""
+    """Remove the files, skills first, so that an interruption leaves a program without skills."""
     edited = {check.skill.name_canonical: check.skill for check in checks if check.edits}
     moment = opened.registry.now().isoformat(timespec="seconds")
     with opened.registry.transaction() as state:
@@ -184,7 +184,7 @@ def _remove(found: InstalledParts, opened: SkillInstaller, checks: list[Verifica
 
 
 def _keep_copy(stored: Path, folder: Path) -> None:
-    """Leave an edited skill as a folder of the user's own."""
+    """Turn an edited skill into a folder of the user."""
     shutil.copytree(stored, folder)
     for path in (folder, *folder.rglob("*")):
         path.chmod(path.stat().st_mode | 0o200)

@@ -152,7 +152,7 @@ class Backend(Protocol):
 
 
 def another_user() -> int | None:
-    """Root never lends its identity: a user id that nobody has, fresh for every run."""
+    """Return an unused user id, new for every run, so that no script runs as root."""
     if os.geteuid() != 0:
         return None
     return _FIRST_FREE_USER + secrets.randbelow(100_000_000)

@@ -105,7 +105,7 @@ def descendants(root: int) -> list[int]:
 
 
 def remove_tree(path: str) -> None:
-    """Remove a folder whatever a script made of it: no depth, length or mode of a path is in the way.
+    """Remove a folder of any depth, path length and mode.
 
     It goes down and up again by single names from one open folder to the next.
     """

@@ -88,12 +88,12 @@ def run(
 
 
 def _after_dashes(arguments: list[str]) -> list[str]:
-    """What goes to the script: a first `--` ends our own options."""
+    """Return the script's arguments: a first `--` ends our own options."""
     return arguments[1:] if arguments[:1] == ["--"] else arguments
 
 
 def _find(name: str, folders: list[Path] | None, *, json: bool) -> tuple[EnabledSkills, str]:
-    """Naming a skill selects it; whether it is trusted is another question."""
+    """Find the skill; naming it selects it, but does not trust it."""
     everything, journal = Selection("all"), open_journal()
     try:
         enabled, skill = find_skill(name, folders, selection=everything, journal=journal)

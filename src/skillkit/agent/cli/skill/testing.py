@@ -44,7 +44,7 @@ _WITHOUT_MODEL = _TIERS[:3]
 
 
 def _percent(share: float | None) -> float | None:
-    """A share up to 1 is meant as a fraction, and would be no limit at all as so many percent."""
+    """Reject values up to 1, which are probably meant as fractions."""
     if share is not None and 0 < share <= 1:
         raise typer.BadParameter(f"{share:g} would be {share:g} %; it is in percent: say {100 * share:g}")
     return share
