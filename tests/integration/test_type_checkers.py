@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from stock_programs import from_npm
 
 ROOT = Path(__file__).parents[2]
-PYRIGHT = Path(sys.executable).with_name("pyright")
+PYRIGHT = "pyright@1.1.414"
 PAGES = ("README.md", "docs/SKILLS.md", "docs/extending.md")
 PARTLY_UNKNOWN = ("create_agent", "invoke")
 """What LangChain itself leaves partly unknown."""
@@ -45,10 +46,11 @@ def test_the_examples_pass_mypy_strict(programs: Path):
 
 
 @pytest.mark.slow
-def test_the_examples_pass_pyright_strict(programs: Path):
+def test_the_examples_pass_pyright_strict(programs: Path, pytestconfig: pytest.Config):
     settings = {"include": ["."], "typeCheckingMode": "strict"}
     (programs / "pyrightconfig.json").write_text(json.dumps(settings))
-    command = [PYRIGHT, "--pythonpath", sys.executable, "--outputjson", "-p", "."]
+    program = from_npm(pytestconfig, PYRIGHT) / ".bin" / "pyright"
+    command = [program, "--pythonpath", sys.executable, "--outputjson", "-p", "."]
     done = subprocess.run(command, cwd=programs, capture_output=True, text=True, check=False)
     found = json.loads(done.stdout)["generalDiagnostics"]
     ours = [each for each in found if not each["message"].startswith(_partly_unknown())]

@@ -9,6 +9,7 @@ from skillkit.evaluation.report import BAD, GOOD, Report, merge
 from skillkit.evaluation.script_runs import sandboxed_scripts
 from skillkit.evaluation.tester import SkillTester
 from skillkit.install.fetch import LoadedSkill
+from skillkit.install.tree import write_tree
 
 MOST_FAILURES = 3
 
@@ -17,7 +18,7 @@ def notes_of_tests(plan: LoadedSkill) -> tuple[str, ...]:
     """Summarise the tests of the planned version in a few lines; its scripts run in the sandbox only."""
     with tempfile.TemporaryDirectory(prefix="skill-version-") as name:
         folder = Path(name) / plan.skill.name_canonical
-        plan.tree.write_to(folder)
+        write_tree(plan.tree, folder)
         return tuple(_notes(run_model_free(folder)))
 
 

@@ -76,13 +76,14 @@ class SkillTree:
     def skill_file(self) -> bytes:
         return self.files[SKILL_FILE].content
 
-    def write_to(self, folder: Path) -> None:
-        """Write every file below a new, temporary folder."""
-        for path, file in self.files.items():
-            target = folder / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(file.content)
-            target.chmod(0o755 if file.executable else 0o644)
+
+def write_tree(tree: SkillTree, folder: Path) -> None:
+    """Write every file below a new, temporary folder."""
+    for path, file in tree.files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(file.content)
+        target.chmod(0o755 if file.executable else 0o644)
 
 
 def read_folder(folder: Path, limits: TreeLimits | None = None) -> SkillTree:

@@ -16,7 +16,7 @@ from skillkit.evaluation.validation import Validation, validate_file
 from skillkit.install.capabilities import Capabilities, capabilities
 from skillkit.install.exceptions import InstallError
 from skillkit.install.fetch import manifest
-from skillkit.install.tree import SKILL_FILE, SkillTree
+from skillkit.install.tree import SKILL_FILE, SkillTree, write_tree
 from skillkit.matching import Match, SkillMatcher
 from skillkit.registry.exceptions import RejectedError
 from skillkit.registry.names import check_skill
@@ -71,7 +71,7 @@ def check_tree(tree: SkillTree, folder: str) -> CheckedSkill:
     name = check_skill(metadata.name)
     with tempfile.TemporaryDirectory(prefix="skillkit-registry-") as place:
         root = Path(place, name)
-        tree.write_to(root)
+        write_tree(tree, root)
         validation = validate_file(root / SKILL_FILE)
         if validation.unloadable:
             raise RejectedError(*(found.message for found in validation.unloadable))

@@ -58,7 +58,7 @@ def test_a_skill_is_added_updated_rolled_back_and_removed(desk: Desk, repository
     assert updating.end() == 0
     assert "better" in desk.text_of("pdf")
 
-    back = desk.agent("skill", "rollback", "pdf").expect("[y/N]").type("y").expect("again")
+    back = desk.agent("skill", "rollback", "pdf").expect("[y/N]").type("y").expect("Restored pdf")
     assert back.end() == 0
     assert "Do it." in desk.text_of("pdf")
 

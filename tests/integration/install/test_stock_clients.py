@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,8 +15,8 @@ from installing import Person
 from program import clean_environment
 from publishers import release_on_clawhub, serve_folder
 from skill_repositories import Repository, skill_text
+from stock_programs import from_npm
 
-from skillkit.core.disk import locked
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.lockfile import write_lock
 from skillkit.install.publishing import publish
@@ -48,19 +47,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def client(pytestconfig: pytest.Config) -> Path:
-    """The client with the Node that it needs, installed by npm once and kept in pytest's cache."""
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("npm is not installed")
-    folder = Path(pytestconfig.cache.mkdir("stock-clients"))
-    programs = [folder / "node_modules" / path for path in (SKILLS, CLAWHUB)]
-    with locked(folder / "lock"):  # the tests of this file may run in several processes
-        if not all(program.exists() for program in programs):
-            command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), *PACKAGES]
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-            if done.returncode or not all(program.exists() for program in programs):
-                pytest.skip(f"npm could not install {PACKAGES}: {done.stderr[-200:]}")
-    return folder
+    """The client with the Node that it needs."""
+    return from_npm(pytestconfig, *PACKAGES)
 
 
 @pytest.fixture
@@ -71,7 +59,7 @@ def npx(client: Path, tmp_path: Path) -> Npx:
     environment = clean_environment(home, DISABLE_TELEMETRY="1", DO_NOT_TRACK="1", CI="1")
 
     def run(*words: str, program: str = SKILLS) -> "subprocess.CompletedProcess[str]":
-        command = [client / "node_modules/.bin/node", client / "node_modules" / program]
+        command = [client / ".bin/node", client / program]
         return subprocess.run(
             [*map(str, command), *words],
             cwd=project,

@@ -12,31 +12,14 @@ import pytest
 from free_ports import free_port
 from registering import packed, skill_files
 from registry_server import serving
-
-from skillkit.core.disk import locked
+from stock_programs import from_pypi
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def endpoint(pytestconfig: pytest.Config) -> Iterator[str]:
-    folder = Path(pytestconfig.cache.mkdir("registry-moto"))  # type: ignore[union-attr]
-    with locked(folder / "lock"):
-        if not (folder / "complete").exists():
-            pip = [
-                sys.executable,
-                "-m",
-                "pip",
-                "install",
-                "-q",
-                "--target",
-                str(folder),
-                "moto[server,s3]==5.*",
-            ]
-            done = subprocess.run(pip, capture_output=True, text=True, check=False, timeout=600)
-            if done.returncode:
-                pytest.skip(f"moto could not be installed: {done.stderr[-200:]}")
-            (folder / "complete").touch()
+    folder = from_pypi(pytestconfig, "moto[server,s3]==5.*")
     port = free_port()
     program = "from moto.server import main; main()"
     process = subprocess.Popen(

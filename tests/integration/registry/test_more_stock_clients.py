@@ -14,27 +14,13 @@ from certificates import certificate
 from program import clean_environment
 from registering import packed, skill_files
 from registry_server import Serving, serving
-
-from skillkit.core.disk import locked
+from stock_programs import from_npm, from_pypi
 
 pytestmark = pytest.mark.slow
 __all__ = ["certificate"]
 
 APM, ADK, CLAUDE = "apm-cli==0.35.0", "google-adk==2.13.0", "@anthropic-ai/claude-code@2.1.197"
 FASTMCP = "fastmcp==4.1.2"
-
-
-def installed(config: pytest.Config, name: str, command: list[str]) -> Path:
-    """A folder of pytest's cache that a command has filled once; {} in it is the folder."""
-    folder = Path(config.cache.mkdir(f"registry-{name}"))  # type: ignore[union-attr]
-    with locked(folder / "lock"):
-        if not (folder / "complete").exists():
-            filled = [word.format(folder) for word in command]
-            done = subprocess.run(filled, capture_output=True, text=True, check=False, timeout=900)
-            if done.returncode:
-                pytest.skip(f"{name} could not be installed: {done.stderr[-200:]}")
-            (folder / "complete").touch()
-    return folder
 
 
 def publish(server: Serving, name: str, version: str, text: str, **options: object) -> None:
@@ -57,8 +43,7 @@ def test_apm_installs_a_range_frozen_sees_what_is_outdated_updates_and_publishes
     import ssl
 
     public, _ = certificate
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--target", "{}", APM]
-    packages = installed(pytestconfig, "apm", pip)
+    packages = from_pypi(pytestconfig, APM)
     project, package = tmp_path / "project", tmp_path / "new-skill"
     tls = ("--tls-cert", str(public), "--tls-key", str(public.with_name("private.pem")))
     with serving(tmp_path / "server", "--hold", "none", "--private", *tls) as server:
@@ -130,11 +115,7 @@ def test_apm_installs_a_range_frozen_sees_what_is_outdated_updates_and_publishes
 def test_claude_code_adds_the_marketplace_installs_and_updates(
     server: Serving, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("npm is not installed")
-    install = [npm, "install", "--no-audit", "--no-fund", "--prefix", "{}", CLAUDE]
-    program = installed(pytestconfig, "claude-code", install) / "node_modules" / ".bin" / "claude"
+    program = from_npm(pytestconfig, CLAUDE) / ".bin" / "claude"
 
     def claude(*words: str) -> str:
         environment = clean_environment(tmp_path, PATH=os.environ["PATH"], DISABLE_AUTOUPDATER="1")
@@ -164,8 +145,7 @@ def test_claude_code_adds_the_marketplace_installs_and_updates(
 
 
 def test_adk_searches_and_gets_a_skill(server: Serving, tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--target", "{}", ADK]
-    packages = installed(pytestconfig, "adk", pip)
+    packages = from_pypi(pytestconfig, ADK)
     publish(server, "pdf-forms", "1.0.0", "text one")
     token = server.token("bot", "--scope", "read")
     script = f"""
@@ -198,8 +178,7 @@ asyncio.run(main())
 def test_fastmcp_reads_the_manifest_and_downloads_a_skill(
     server: Serving, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--target", "{}", FASTMCP]
-    packages = installed(pytestconfig, "fastmcp", pip)
+    packages = from_pypi(pytestconfig, FASTMCP)
     publish(server, "pdf-forms", "1.0.0", "text one")
     script = f"""
 import asyncio

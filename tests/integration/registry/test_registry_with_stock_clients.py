@@ -14,8 +14,7 @@ import pytest
 from program import clean_environment
 from registering import skill_files
 from registry_server import Serving, serving
-
-from skillkit.core.disk import locked
+from stock_programs import from_npm
 
 pytestmark = pytest.mark.slow
 
@@ -26,19 +25,8 @@ Client = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(scope="module")
 def programs(pytestconfig: pytest.Config) -> Path:
-    """The clients with the Node that they need, installed by npm once and kept in pytest's cache."""
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("npm is not installed")
-    folder = Path(pytestconfig.cache.mkdir("registry-clients"))
-    paths = [folder / "node_modules" / path for path in PROGRAMS.values()]
-    with locked(folder / "lock"):
-        if not all(path.exists() for path in paths):
-            command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), *PACKAGES]
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-            if done.returncode or not all(path.exists() for path in paths):
-                pytest.skip(f"npm could not install {PACKAGES}: {done.stderr[-200:]}")
-    return folder / "node_modules"
+    """The clients with the Node that they need."""
+    return from_npm(pytestconfig, *PACKAGES)
 
 
 @pytest.fixture(scope="module")

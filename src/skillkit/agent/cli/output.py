@@ -305,10 +305,14 @@ def _longest_word(cells: Sequence[str]) -> int:
 
 def _print_lines(table: "Table") -> None:
     """Print a table without the blanks that fill its lines; the last column's are beyond the screen."""
-    from rich.segment import Segments
+    from rich.segment import Segment, Segments
 
     screen = console()
-    wider = screen.options.update(width=screen.width + 2)
-    with screen.capture() as captured:
-        screen.print(Segments(screen.render(table, wider)), crop=False)
-    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+    lines: list[Segment] = []
+    for line in Segment.split_lines(screen.render(table, screen.options.update(width=screen.width + 2))):
+        while line and not line[-1].text.strip():
+            line.pop()
+        if line:
+            lines += [*line[:-1], Segment(line[-1].text.rstrip(), line[-1].style)]
+        lines.append(Segment.line())
+    screen.print(Segments(lines), crop=False, end="")

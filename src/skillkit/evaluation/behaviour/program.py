@@ -21,7 +21,7 @@ MOST_OUTPUT = 4 << 20
 MOST_SAID = 256 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ProgramExecutor:
     """Starts a command in the folder of the case, with the skill in the program's skills folder."""
 
