@@ -11,7 +11,7 @@ from threading import Lock
 from skillkit.core.limits import SKILL_BYTES, SKILL_FILES
 from skillkit.registry.access import PATH, PUBLISH, READ, REVIEW, SCOPES, Caller, Grant
 from skillkit.registry.database import Row
-from skillkit.registry.exceptions import ForbiddenError, MissingError, RejectedError, TooManyError
+from skillkit.registry.exceptions import MissingError, RejectedError, TooManyError
 from skillkit.registry.store import Registry
 
 TICKET_SECONDS = DEVICE_SECONDS = 600
@@ -140,30 +140,20 @@ class Accounts:
             database.insert("device", {**values, "polled": 0.0, "state": "pending"})
         return device, code
 
-    def pending_device(self, user_code: str) -> Row:
-        row = self.database.row(
-            "SELECT * FROM device WHERE user_code = ? AND state = 'pending' AND expires > ?",
-            user_code.strip().upper(),
-            time.time(),
-        )
-        if row is None:
-            raise MissingError("No pending login has this code")
-        return row
-
     def answer_device(self, caller: Caller, user_code: str, *, approve: bool) -> None:
         """Approve or deny a device login as the caller."""
-        if caller.token is None:
-            raise ForbiddenError("Sign in first")
-        row = self.pending_device(user_code)
+        state, code = "approved" if approve else "denied", user_code.strip().upper()
         with self.database.writing() as database:
-            state = "approved" if approve else "denied"
-            if not database.run(
-                "UPDATE device SET state = ?, token = ? WHERE hash = ? AND state = 'pending'",
-                state,
-                caller.token,
-                row["hash"],
-            ):
+            row = database.row(
+                "SELECT hash, label FROM device WHERE user_code = ? AND state = 'pending' AND expires > ?",
+                code,
+                time.time(),
+            )
+            if row is None:
                 raise MissingError("No pending login has this code")
+            database.run(
+                "UPDATE device SET state = ?, token = ? WHERE hash = ?", state, caller.token, row["hash"]
+            )
             self.registry.record(caller, f"device login {state}", None, caller.user, row["label"])
 
     def poll_device(self, device: str) -> str:

@@ -10,7 +10,7 @@ from skillkit.registry.server import Ask, Endpoint, json_answer, send_archive
 _WORDS = {401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED"}
 
 
-def _error(error: RegistryServerError) -> Response:
+def _error(ask: Ask, error: RegistryServerError) -> Response:
     status = _WORDS.get(error.status, "FAILED_PRECONDITION")
     return json_answer(
         {"error": {"code": error.status, "message": str(error), "status": status}}, error.status

@@ -12,7 +12,7 @@ from skillkit.registry.server import Ask, Endpoint, json_answer, send_archive
 from skillkit.registry.store import VersionRow
 
 
-def _problem(error: RegistryServerError) -> Response:
+def _problem(ask: Ask, error: RegistryServerError) -> Response:
     """Return an error as RFC 9457 problem details; the client shows title and detail."""
     headers = {"retry-after": str(error.seconds)} if isinstance(error, TooManyError) else None
     content = {"title": HTTPStatus(error.status).phrase, "detail": str(error), "status": error.status}

@@ -30,7 +30,7 @@ from skillkit.registry.exceptions import (
     UnauthorizedError,
 )
 from skillkit.registry.frame import COOKIE, error_page
-from skillkit.registry.server import Ask, Endpoint, Server, plain_error
+from skillkit.registry.server import Ask, Endpoint, Server
 from skillkit.web.security import Application, Receive, Scope, Send, answer, with_headers
 
 logger = logging.getLogger(__name__)
@@ -63,6 +63,7 @@ def create_app(server: Server) -> "Gate":
         pool.shutdown()
         server.registry.database.close()
 
+    endpoints = [replace(each, refuse=error_page) if each.is_page else each for each in endpoints]
     routes = [Route(each.path, _route(server, pool, each), methods=[each.method]) for each in endpoints]
     application = Starlette(
         routes=routes, lifespan=lifespan, exception_handlers={404: _missing, 405: _missing}
@@ -81,7 +82,7 @@ def _no_icon(ask: Ask) -> Response:
 
 
 async def _missing(request: Request, error: Exception) -> Response:
-    return plain_error(MissingError())
+    return PlainTextResponse(str(MissingError()), MissingError.status)
 
 
 class Gate:
@@ -131,8 +132,8 @@ def _route(server: Server, pool: ThreadPoolExecutor, endpoint: Endpoint) -> Call
         admitted = await run_in_pool(_admitted, server, endpoint, request)
         try:
             body = await _body(request, endpoint.max_body, keep=isinstance(admitted, Ask))
-        except RegistryServerError as error:
-            return endpoint.refuse(error)
+        except TooLargeError as error:
+            return endpoint.refuse(admitted, error) if isinstance(admitted, Ask) else admitted
         if isinstance(admitted, Response):
             return admitted
         return await run_in_pool(_handled, endpoint, replace(admitted, body=body))
@@ -177,7 +178,7 @@ def _admitted(server: Server, endpoint: Endpoint, request: Request) -> Ask | Res
             ask.known()
         return ask
     except RegistryServerError as error:
-        return error_page(ask, error) if endpoint.is_page else endpoint.refuse(error)
+        return endpoint.refuse(ask, error)
 
 
 def _handled(endpoint: Endpoint, ask: Ask) -> Response:
@@ -186,7 +187,7 @@ def _handled(endpoint: Endpoint, ask: Ask) -> Response:
             _check_form(ask)
         return endpoint.handler(ask)
     except RegistryServerError as error:
-        return error_page(ask, error) if endpoint.is_page else endpoint.refuse(error)
+        return endpoint.refuse(ask, error)
     except Exception:
         logger.exception("%s %s failed", endpoint.method, endpoint.path)  # the pattern, not the address
         return PlainTextResponse("Internal error", 500)
@@ -200,7 +201,6 @@ def _attributed(ask: Ask, endpoint: Endpoint, request: Request, secret: str) -> 
     address = (ask.headers.get("x-forwarded-for", "").rpartition(",")[2].strip() or peer) if trusted else peer
     nobody = replace(ANYBODY, address=address)
     found: Caller | None = None
-    cookie = ""
     if secret:
         found = None if endpoint.is_page else server.accounts.caller(secret, in_path=True)
         if found is None:
@@ -216,7 +216,7 @@ def _attributed(ask: Ask, endpoint: Endpoint, request: Request, secret: str) -> 
             found = server.accounts.user(ask.headers.get(settings.user_header, ""))
         if found is None and (cookie := _cookie(ask.headers.get("cookie", ""))):
             found = server.accounts.caller(cookie)
-    return replace(ask, caller=replace(found or nobody, address=address), cookie=cookie)
+    return replace(ask, caller=replace(found or nobody, address=address))
 
 
 def _token(authorization: str) -> str:

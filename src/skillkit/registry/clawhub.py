@@ -2,6 +2,7 @@
 
 import mimetypes
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from starlette.responses import PlainTextResponse, Response
@@ -9,8 +10,14 @@ from starlette.responses import PlainTextResponse, Response
 from skillkit.core.limits import KIB, MIB, SKILL_BYTES, SKILL_FILES
 from skillkit.registry.access import PUBLISH, Purpose, State
 from skillkit.registry.accounts import DEVICE_INTERVAL, DEVICE_SECONDS
-from skillkit.registry.exceptions import AmbiguousError, ForbiddenError, MissingError, RejectedError
-from skillkit.registry.server import Ask, Endpoint, Handler, json_answer, send_archive
+from skillkit.registry.exceptions import (
+    AmbiguousError,
+    ForbiddenError,
+    MissingError,
+    RegistryServerError,
+    RejectedError,
+)
+from skillkit.registry.server import Ask, Endpoint, json_answer, plain_error, send_archive
 from skillkit.registry.store import SkillRow, VersionRow
 
 
@@ -18,26 +25,16 @@ def _milliseconds(seconds: float) -> int:
     return int(seconds * 1000)
 
 
-def _naming_owners(handler: Handler) -> Handler:
+def _error(ask: Ask, error: RegistryServerError) -> Response:
     """Return the owners of an ambiguous name; the client prints an install line for each."""
-
-    def answer(ask: Ask) -> Response:
-        try:
-            return handler(ask)
-        except AmbiguousError as error:
-            matches = [
-                {
-                    "ownerHandle": owner,
-                    "slug": slug,
-                    "ref": f"@{owner}/{slug}",
-                    "url": f"{ask.base}/{owner}/{slug}",
-                }
-                for owner, slug in error.matches
-            ]
-            document = {"code": "AMBIGUOUS_SKILL_SLUG", "message": str(error), "matches": matches}
-            return json_answer(document, error.status)
-
-    return answer
+    if not isinstance(error, AmbiguousError):
+        return plain_error(ask, error)
+    matches = [
+        {"ownerHandle": owner, "slug": slug, "ref": f"@{owner}/{slug}", "url": f"{ask.base}/{owner}/{slug}"}
+        for owner, slug in error.matches
+    ]
+    document = {"code": "AMBIGUOUS_SKILL_SLUG", "message": str(error), "matches": matches}
+    return json_answer(document, error.status)
 
 
 def _skill(ask: Ask, purpose: Purpose = Purpose.SEE) -> SkillRow:
@@ -278,28 +275,23 @@ def _telemetry(ask: Ask) -> Response:
 
 
 _API = "/api/v1"
-ENDPOINTS = (
+_ALL = (
     Endpoint("/.well-known/clawhub.json", _discovery),
     Endpoint(f"{_API}/search", _search),
     Endpoint(f"{_API}/skills", _explore),
-    Endpoint(f"{_API}/skills", _naming_owners(_publish), "POST", MIB, "uploads"),
+    Endpoint(f"{_API}/skills", _publish, "POST", MIB, "uploads"),
     Endpoint(f"{_API}/skills/-/upload-url", _upload_url, "POST", 16 * KIB, "files"),
     Endpoint("/up/{ticket}", _upload, "POST", SKILL_BYTES, "files"),
-    Endpoint(f"{_API}/skills/{{slug}}", _naming_owners(_inspect)),
-    Endpoint(f"{_API}/skills/{{slug}}/versions", _naming_owners(_versions)),
-    Endpoint(f"{_API}/skills/{{slug}}/versions/{{number}}", _naming_owners(_version)),
-    Endpoint(
-        f"{_API}/skills/{{slug}}/versions/{{number}}",
-        _naming_owners(_withdraw),
-        "DELETE",
-        16 * KIB,
-        "uploads",
-    ),
-    Endpoint(f"{_API}/skills/{{slug}}/file", _naming_owners(_file)),
-    Endpoint(f"{_API}/download", _naming_owners(_download)),
-    Endpoint(f"{_API}/resolve", _naming_owners(_resolve)),
+    Endpoint(f"{_API}/skills/{{slug}}", _inspect),
+    Endpoint(f"{_API}/skills/{{slug}}/versions", _versions),
+    Endpoint(f"{_API}/skills/{{slug}}/versions/{{number}}", _version),
+    Endpoint(f"{_API}/skills/{{slug}}/versions/{{number}}", _withdraw, "DELETE", 16 * KIB, "uploads"),
+    Endpoint(f"{_API}/skills/{{slug}}/file", _file),
+    Endpoint(f"{_API}/download", _download),
+    Endpoint(f"{_API}/resolve", _resolve),
     Endpoint(f"{_API}/whoami", _whoami),
     Endpoint("/api/cli/device/code", _device_code, "POST", 16 * KIB, "uploads"),
     Endpoint("/api/cli/device/token", _device_token, "POST", 16 * KIB),
     Endpoint("/api/cli/telemetry/install", _telemetry, "POST", 16 * KIB),
 )
+ENDPOINTS = tuple(replace(each, refuse=_error) for each in _ALL)

@@ -66,12 +66,8 @@ def sent(ask: Ask, name: str) -> str:
     return parse_qs(ask.body.decode("utf-8", "replace")).get(name, [""])[0].strip()
 
 
-def address(*parts: str) -> str:
-    return "/" + "/".join(quote(part, safe="@+") for part in parts)
-
-
 def skill_address(skill: SkillRow, *more: str) -> str:
-    return address(skill.owner_name, skill.name, *more)
+    return "/" + "/".join(quote(part, safe="@+") for part in (skill.owner_name, skill.name, *more))
 
 
 def moment(seconds: float | None) -> str:

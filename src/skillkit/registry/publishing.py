@@ -1,5 +1,6 @@
 """Publishing: an upload is checked, held or not, and written in one transaction."""
 
+import io
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from skillkit.core.limits import DOWNLOAD_BYTES
 from skillkit.install.capabilities import Capabilities
 from skillkit.install.exceptions import InstallError
 from skillkit.install.publishing import pack
-from skillkit.install.sources.unpack import unpack
+from skillkit.install.sources.unpack import gather, unpack
 from skillkit.install.tree import SKILL_FILE, SkillTree, TreeFile, TreeLimits, refuse_large
 from skillkit.registry.access import ANYBODY, PUBLISH, READ, Caller, Grant, State
 from skillkit.registry.archives import fingerprint, zip_of
@@ -89,7 +90,8 @@ class Publisher:
         self, caller: Caller, owner: str, files: Mapping[str, bytes], **claims: Unpack[Claims]
     ) -> Publication:
         """Publish files that came one by one; their paths are checked like those of an archive."""
-        return self._publish(caller, owner, lambda: unpack(zip_files(files), "the upload"), **claims)
+        members = ((path, io.BytesIO(content), False) for path, content in files.items())
+        return self._publish(caller, owner, lambda: gather(members, "the upload"), **claims)
 
     def publish_tree(
         self, caller: Caller, owner: str, tree: SkillTree, **claims: Unpack[Claims]
@@ -248,18 +250,6 @@ def _files(tree: SkillTree) -> list[dict[str, Any]]:
         {"path": path, "sha256": each.sha256, "size": each.size, "executable": each.executable}
         for path, each in sorted(tree.digest.files.items())
     ]
-
-
-def zip_files(files: Mapping[str, bytes]) -> bytes:
-    """Return a .zip of files under the paths that a client sent, to be checked like any archive."""
-    import io
-    import zipfile
-
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for path, content in files.items():
-            archive.writestr(zipfile.ZipInfo(path), content)
-    return packed.getvalue()
 
 
 def routing_seen_by(registry: Registry, caller: Caller, routing: Mapping[str, Any]) -> dict[str, Any]:

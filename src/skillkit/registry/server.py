@@ -96,7 +96,6 @@ class Ask:
     body: bytes
     prefix: str = ""
     """Its secret path; URLs in the answer begin with it."""
-    cookie: str = ""
 
     @property
     def registry(self) -> Registry:
@@ -142,7 +141,7 @@ def _refuse_constant(name: str) -> None:
 Handler = Callable[[Ask], Response]
 
 
-def plain_error(error: RegistryServerError) -> Response:
+def plain_error(ask: Ask, error: RegistryServerError) -> Response:
     """Return an error as plain text, which clients show."""
     headers = {}
     if isinstance(error, TooManyError):
@@ -163,7 +162,7 @@ class Endpoint:
     limit: str = "reads"
     is_page: bool = False
     """Signed in by cookie or proxy instead of a token in a header; a change needs Origin and form token."""
-    refuse: Callable[[RegistryServerError], Response] = plain_error
+    refuse: Callable[[Ask, RegistryServerError], Response] = plain_error
     """Format of errors, except on pages."""
 
 

@@ -79,14 +79,17 @@ def test_an_upload_that_could_do_harm_is_refused(workshop: tuple[Workshop, str],
     assert made.registry.database.row("SELECT id FROM skill") is None
 
 
-def test_paths_of_files_that_come_one_by_one_are_checked_too(workshop: tuple[Workshop, str]) -> None:
+@pytest.mark.parametrize("path", ["../evil.md", "evil.py\0.md", "evil/"])
+def test_paths_of_files_that_come_one_by_one_are_checked_too(
+    workshop: tuple[Workshop, str], path: str
+) -> None:
     import hashlib
 
     made, token = workshop
     client = made.client(token)
     listed = []
-    for path, content in (("SKILL.md", SKILL), ("../evil.md", b"x")):
-        about = {"path": path, "size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    for each, content in (("SKILL.md", SKILL), (path, b"x")):
+        about = {"path": each, "size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
         ticket = client.post("/api/v1/skills/-/upload-url", json=about).json()["uploadTicket"]
         client.post(f"/up/{ticket}", content=content)
         listed.append({**about, "uploadTicket": ticket})

@@ -11,7 +11,7 @@ import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO
 
 from skillkit.core.limits import ARCHIVE_BYTES, ARCHIVE_FILES, KIB, MIB, PATH_CHARACTERS, TREE_DEPTH
@@ -33,10 +33,15 @@ _TAR_BYTES = ARCHIVE_BYTES + 16 * MIB
 
 def unpack(data: bytes, shown: str) -> dict[str, TreeFile]:
     """Return the files of a .zip or .tar.gz. Raises UnsafeTreeError if it is unsafe."""
+    return gather((_zip if data.startswith(b"PK") else _tar)(data, shown), shown)
+
+
+def gather(members: Iterable[tuple[str, IO[bytes], bool]], shown: str) -> dict[str, TreeFile]:
+    """Return files that come one by one: path, content, executable. Raises UnsafeTreeError."""
     files: dict[str, TreeFile] = {}
     left = ARCHIVE_BYTES
     try:
-        for name, file, executable in (_zip if data.startswith(b"PK") else _tar)(data, shown):
+        for name, file, executable in members:
             path = _path(name, shown)
             content = file.read(left + 1)
             left -= len(content)
