@@ -36,6 +36,9 @@ class NoWorkerError(WorkerGoneError, code="no-worker"):
     """The worker does not exist (any more), so nothing was sent."""
 
 
+_ERRORS = {"gone": WorkerGoneError, "none": NoWorkerError}
+
+
 class Engine:
     """Calls workers through a driver that is restarted, with back-off, whenever it dies."""
 
@@ -123,7 +126,10 @@ class Engine:
             while True:
                 number, kind, value = await _read_frame(self._process.stdout)
                 if (answer := self._calls.get(number)) is not None and not answer.done():
-                    _settle(answer, kind, value)
+                    if kind == "value":
+                        answer.set_result(value)
+                    else:
+                        answer.set_exception(_ERRORS.get(kind, FleetError)(str(value)))
         except TimeoutError as error:
             raise FleetError(f"no connection to the cluster within {_START:g} s") from error
         except (asyncio.IncompleteReadError, OSError) as error:
@@ -141,17 +147,6 @@ class Engine:
         for answer in self._calls.values():
             if not answer.done():
                 answer.set_exception(EngineLostError(problem))
-
-
-def _settle(answer: "asyncio.Future[Any]", kind: str, value: Any) -> None:
-    if kind == "value":
-        answer.set_result(value)
-    elif kind == "gone":
-        answer.set_exception(WorkerGoneError(str(value)))
-    elif kind == "none":
-        answer.set_exception(NoWorkerError(str(value)))
-    else:
-        answer.set_exception(FleetError(str(value)))
 
 
 # Frames between gateway and driver: length-prefixed JSON, with bytes in base64

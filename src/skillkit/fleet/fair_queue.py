@@ -66,7 +66,8 @@ class FairQueue:
         self._running: dict[str, tuple[str, str]] = {}
         self._workers: dict[str, _Worker] = {}
         self._virtual = 0.0
-        self._wakes_at: float | None = None
+        self.wakes_at: float | None = None
+        """When the next tenant over its rate limit may continue; None if there is none."""
 
     # Workers
 
@@ -145,10 +146,6 @@ class FairQueue:
             self._start(run, name, tenant, worker)
             yield Grant(run, worker)
 
-    def wakes_at(self) -> float | None:
-        """Return when the next tenant over its rate limit may continue; None if there is none."""
-        return self._wakes_at
-
     def tenants(self) -> dict[str, dict[str, float]]:
         """Return the counts of waiting, running, started and refused runs by tenant."""
         return {
@@ -185,7 +182,7 @@ class FairQueue:
     def _fairest(self, now: float, free: Set[str]) -> tuple[str, str] | None:
         """Return the tenant and run that is next; record when the first rate-limited tenant may continue."""
         ready = {name: each.ready_at(now) for name, each in self._tenants.items() if each.wants_slot}
-        self._wakes_at = min((at for at in ready.values() if at > now), default=None)
+        self.wakes_at = min((at for at in ready.values() if at > now), default=None)
         able = [name for name, at in ready.items() if at <= now]
         for name in sorted(able, key=lambda name: self._tenants[name].virtual):
             queue = self._tenants[name].queue

@@ -435,7 +435,7 @@ class Gateway:
 
     async def _tend(self) -> None:
         while True:
-            now, wakes = time.monotonic(), self._queue.wakes_at()
+            now, wakes = time.monotonic(), self._queue.wakes_at
             await asyncio.sleep(_TICK if wakes is None else max(0.001, min(wakes - now, _TICK)))
             now = time.monotonic()
             for run in list(self._runs.values()):

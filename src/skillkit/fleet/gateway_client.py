@@ -55,11 +55,6 @@ class GatewayClient:
         self, method: str, path: str, body: bytes = b"", *, seconds: float = 10.0, **query: Any
     ) -> dict[str, Any]:
         """Return the JSON body of a response; raises UnreachableError or RefusedError."""
-        answer = self.text(method, path, body, seconds=seconds, **query)
-        return dict(parse_json(answer)) if answer else {}
-
-    def text(self, method: str, path: str, body: bytes = b"", *, seconds: float = 10.0, **query: Any) -> str:
-        """Return the text of a response."""
         timeout = httpx.Timeout(seconds, connect=min(seconds, _CONNECT))
         try:
             answer = self._http.request(method, path, content=body, params=query, timeout=timeout)
@@ -73,7 +68,7 @@ class GatewayClient:
             ) from error
         if answer.is_error:
             raise RefusedError(answer.status_code, answer.text[:1000].strip())
-        return answer.text
+        return dict(parse_json(answer.content)) if answer.content else {}
 
     def close(self) -> None:
         """Close the kept connections."""

@@ -14,7 +14,6 @@ from skillkit.core.limits import TREE_BYTES
 from skillkit.fleet.cluster import FleetError
 from skillkit.fleet.fair_queue import QueueFullError
 from skillkit.fleet.gateway import EndedRunError, Gateway, Run
-from skillkit.fleet.operations import metrics_text
 from skillkit.fleet.sealing import OPERATOR, SealError
 
 _MAX_BODY = 2 * TREE_BYTES
@@ -47,7 +46,6 @@ def make_app(gateway: Gateway) -> Starlette:
             route("/v1/trees/{digest}", "PUT", _add_tree),
             route("/v1/prepare", "POST", _prepare),
             route("/v1/status", "GET", _status),
-            route("/v1/metrics", "GET", _metrics),
             route("/v1/machines/{machine}/drain", "POST", _drain),
         ],
         lifespan=lifespan,
@@ -103,13 +101,9 @@ async def _status(gateway: Gateway, tenant: str, _: Request) -> Response:
     return JSONResponse(gateway.status(None if tenant == OPERATOR else tenant))
 
 
-async def _metrics(gateway: Gateway, tenant: str, _: Request) -> Response:
-    _only_operators(tenant)
-    return PlainTextResponse(metrics_text(gateway.status()))
-
-
 async def _drain(gateway: Gateway, tenant: str, request: Request) -> Response:
-    _only_operators(tenant)
+    if tenant != OPERATOR:
+        raise HTTPException(403, f"only the key of tenant '{OPERATOR}' may do this")
     return JSONResponse({"drained": await gateway.machines.drain(request.path_params["machine"])})
 
 
@@ -118,11 +112,6 @@ def _run(gateway: Gateway, tenant: str, request: Request) -> Run:
     if run is None:
         raise HTTPException(404, "unknown run")
     return run
-
-
-def _only_operators(tenant: str) -> None:
-    if tenant != OPERATOR:
-        raise HTTPException(403, f"only the key of tenant '{OPERATOR}' may do this")
 
 
 def _number(request: Request, name: str) -> float:

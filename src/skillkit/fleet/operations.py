@@ -2,26 +2,18 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 from skillkit.fleet.cluster import FleetError
 from skillkit.fleet.gateway_client import GatewayClient, RefusedError
 from skillkit.fleet.sealing import OPERATOR, FleetKeys
 
-T = TypeVar("T")
-
 
 def fleet_status(url: str, keys: Path | None = None) -> dict[str, Any]:
     """Return machines and tenants as the gateway sees them."""
-    return _ask(url, keys, lambda client: client.ask("GET", "/v1/status"))
-
-
-def fleet_metrics(url: str, keys: Path | None = None) -> str:
-    """Return the status in the metrics format."""
-    return _ask(url, keys, lambda client: client.text("GET", "/v1/metrics"))
+    return _ask(url, keys, "GET", "/v1/status")
 
 
 def drain_machine(url: str, machine: str, seconds: float, keys: Path | None = None) -> list[str]:
@@ -30,7 +22,7 @@ def drain_machine(url: str, machine: str, seconds: float, keys: Path | None = No
     FleetError if there is no such machine, or its runs take longer than `seconds`.
     """
     path = f"/v1/machines/{quote(machine, safe='')}/drain"
-    drained: list[str] = _ask(url, keys, lambda client: client.ask("POST", path))["drained"]
+    drained: list[str] = _ask(url, keys, "POST", path)["drained"]
     if not drained:
         raise FleetError(f"No machine is called '{machine}'; `agent fleet status` lists hosts and addresses")
     deadline = time.monotonic() + seconds
@@ -74,10 +66,10 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-def _ask(url: str, keys: Path | None, question: Callable[[GatewayClient], T]) -> T:
+def _ask(url: str, keys: Path | None, method: str, path: str) -> dict[str, Any]:
     client = GatewayClient(url, FleetKeys.read(keys).tenant(OPERATOR).token)
     try:
-        return question(client)
+        return client.ask(method, path)
     except RefusedError as error:
         raise FleetError(f"The gateway at {url} refused: {error}") from error
     finally:

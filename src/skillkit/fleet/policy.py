@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
+from skillkit.core.codec import decode
 from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.foreign_json import read_json
@@ -28,6 +28,11 @@ class Share:
     burst: int = 10
     """Limit of starts in a burst, if there is a rate."""
 
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if value is not None and not 0 < value < float("inf"):
+                raise ValueError(f"'{name}' must be a number above 0")
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -45,31 +50,15 @@ def read_policy(path: Path | None = None) -> Policy:
     path = path or policy_path()
     try:
         data = read_json(path)
+        default = data.get("default", {})
+        tenants = {name: {**default, **words} for name, words in data.get("tenants", {}).items()}
+        return decode(Policy, {**data, "tenants": tenants})
     except FileNotFoundError:
         return Policy()
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"Cannot read the fleet's policy {path}: {error}", SETTING) from error
-    try:
-        if unknown := set(data) - {"default", "tenants"}:
-            raise ValueError(f"unknown field '{min(unknown)}'")
-        default = _share(data.get("default", {}), Share())
-        tenants = {name: _share(words, default) for name, words in data.get("tenants", {}).items()}
-    except (ValueError, TypeError, AttributeError) as error:
-        raise ConfigurationError(f"The fleet's policy {path} is invalid: {error}", SETTING) from error
-    return Policy(default, tenants)
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise ConfigurationError(f"The fleet's policy {path} cannot be used: {error}", SETTING) from error
 
 
 def policy_path() -> Path:
     """Return the path of the policy on the gateway's machine."""
     return Path(os.path.expanduser(os.environ.get(SETTING) or agent_home() / "fleet.json"))
-
-
-def _share(words: Mapping[str, Any], base: Share) -> Share:
-    if unknown := set(words) - {item.name for item in fields(Share)}:
-        raise ValueError(f"unknown field '{min(unknown)}'")
-    for name, value in words.items():
-        if value is None and name in ("running", "rate"):
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-            raise ValueError(f"'{name}' must be a number above 0")
-    return Share(**{**asdict(base), **words})

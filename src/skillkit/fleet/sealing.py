@@ -7,7 +7,7 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from skillkit.core.codec import encode
+from skillkit.core.codec import decode, encode
 from skillkit.core.disk import agent_home, make_folder, replace_file
 from skillkit.core.exceptions import ConfigurationError, SkillsUseError
 from skillkit.core.foreign_json import parse_json
@@ -239,11 +239,7 @@ def _split(sealed: bytes) -> tuple[str, Label, bytes, bytes]:
     head, body = sealed[4 : 4 + size], sealed[4 + size :]
     try:
         words = parse_json(head)
-        name, label = str(words.pop("key")), Label(**words)
-        for each in fields(label):
-            if not isinstance(getattr(label, each.name), (int, float) if each.type is float else str):
-                raise ValueError(each.name)
-        return name, label, head, body
+        return str(words.pop("key")), decode(Label, words), head, body
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise SealError("document altered in transit") from error
 

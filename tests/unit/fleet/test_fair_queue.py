@@ -81,10 +81,10 @@ def test_a_rate_holds_over_time_and_wakes_when_the_next_may_start():
     now, starts = 0.0, []
     while fair.tenants()["a"]["waiting"]:
         starts += [now for _ in fair.grants(now)]
-        now = fair.wakes_at() if fair.wakes_at() is not None else now
+        now = fair.wakes_at if fair.wakes_at is not None else now
     assert len(starts) == 100
     assert starts[-1] == pytest.approx(9.9, abs=0.01)
-    assert fair.wakes_at() is None
+    assert fair.wakes_at is None
 
 
 def test_no_tenant_runs_more_at_once_than_its_share_says():

@@ -96,18 +96,19 @@ def test_a_policy_is_read_and_what_is_wrong_in_it_is_named(tmp_path):
     assert policy.share("other") == Share(weight=2)
     assert policy.share("a") == Share(weight=2, rate=5)
     for wrong, said in (
-        ({"default": {"wait": 1}}, "unknown field 'wait'"),
-        ({"tenant": {}}, "unknown field 'tenant'"),
+        ({"default": {"wait": 1}}, "Unknown field 'default.wait'"),
+        ({"tenant": {}}, "Unknown field 'tenant'"),
         ({"default": {"weight": 0}}, "'weight' must be a number above 0"),
-        ({"tenants": {"a": {"waiting": None}}}, "'waiting' must be a number above 0"),
-        ({"dispatchers": 2}, "unknown field 'dispatchers'"),
-        ([], "is invalid"),
+        ({"tenants": {"a": {"waiting": None}}}, "'tenants.a.waiting' has an invalid value"),
+        ({"tenants": {"a": {"rate": float("inf")}}}, "'rate' must be a number above 0"),
+        ({"dispatchers": 2}, "Unknown field 'dispatchers'"),
+        ([], "cannot be used"),
     ):
         path.write_text(json.dumps(wrong))
         with pytest.raises(ConfigurationError, match=said):
             read_policy(path)
     path.write_text("{")
-    with pytest.raises(ConfigurationError, match="Cannot read"):
+    with pytest.raises(ConfigurationError, match="cannot be used"):
         read_policy(path)
 
 

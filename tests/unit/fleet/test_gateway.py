@@ -178,7 +178,6 @@ def test_a_tenant_sees_only_its_own_runs_trees_and_numbers(fleet):
     with httpx.Client(base_url=fleet.url, headers=headers) as client:
         assert client.delete(f"/v1/runs/{names[0]}").status_code == 404
         assert client.get("/v1/status").json()["tenants"] == {}
-        assert client.get("/v1/metrics").status_code == 403
         assert client.post("/v1/machines/x/drain").status_code == 403
 
 

@@ -84,12 +84,12 @@ def status(
     metrics: Annotated[bool, typer.Option("--metrics", help="Print Prometheus metrics.")] = False,
 ) -> None:
     """Show machines, why one is not used, and what waits and runs by tenant."""
-    from skillkit.fleet.operations import fleet_metrics, fleet_status
+    from skillkit.fleet.operations import fleet_status, metrics_text
 
-    if metrics:
-        typer.echo(fleet_metrics(_url(gateway)), nl=False)
-        return
     found = fleet_status(_url(gateway))
+    if metrics:
+        typer.echo(metrics_text(found), nl=False)
+        return
     if json:
         output.print_json(found)
         return
