@@ -164,7 +164,7 @@ def _revoke(ask: Ask) -> Response:
 
 
 def _events(ask: Ask) -> Response:
-    found = ask.registry.events(_signed_in(ask), 200)
+    found = ask.registry.events(_signed_in(ask))
     rows = [
         (moment(row["time"]), row["actor"], row["action"], row["subject"], row["detail"]) for row in found
     ]

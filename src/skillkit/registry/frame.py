@@ -44,8 +44,8 @@ def page(ask: Ask, title: str, here: str, *content: object, status: int = 200) -
 
 
 def error_page(ask: Ask, error: RegistryServerError) -> Response:
-    response = page(ask, "Not found" if error.status == 404 else "Request failed", "", nothing(str(error)))
-    response.status_code = error.status
+    title = "Not found" if error.status == 404 else "Request failed"
+    response = page(ask, title, "", nothing(str(error)), status=error.status)
     if isinstance(error, TooManyError):
         response.headers["retry-after"] = str(error.seconds)
     return response
