@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import logging
+import os
+import signal
 import sqlite3
 import time
 import uuid
@@ -122,6 +124,8 @@ class Gateway:
             run.task = asyncio.create_task(self._resume(run))
         work = (self._engine.keep_running(), self.machines.find(), self._tend())
         tasks = [asyncio.create_task(each) for each in work]
+        for task in tasks:
+            task.add_done_callback(_stop_unless_cancelled)
         try:
             yield
         finally:
@@ -477,3 +481,10 @@ class Gateway:
         except ConfigurationError as error:
             self._policy_error = str(error)
             self._say(str(error))
+
+
+def _stop_unless_cancelled(task: "asyncio.Task[None]") -> None:
+    """Stop a gateway that lost one of its tasks: its supervisor starts it again, and programs continue."""
+    if not task.cancelled():
+        logger.critical("The gateway stops after an unexpected failure", exc_info=task.exception())
+        os.kill(os.getpid(), signal.SIGTERM)

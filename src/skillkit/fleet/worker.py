@@ -118,7 +118,8 @@ class Worker:
         The flags: whether scripts run, and whether nothing runs here and the gateway sends no more runs.
         """
         silent = None if self._heard is None else time.monotonic() - self._heard
-        return silent, bool(self._admitted), self.ended()
+        ended = self._finishing.is_set() and not self._admitted and time.monotonic() > self._leaves_at
+        return silent, bool(self._admitted), ended
 
     async def run(self, sealed: bytes) -> Reply:
         """Run a request of the gateway; its script is started at most once."""
@@ -194,10 +195,6 @@ class Worker:
         if not self._finishing.is_set():
             self._finishing.set()
             self._leaves_at = time.monotonic() + _UNTOLD
-
-    def ended(self) -> bool:
-        """Return whether nothing runs here and the gateway sends no more runs."""
-        return self._finishing.is_set() and not self._admitted and time.monotonic() > self._leaves_at
 
     # Inside
 

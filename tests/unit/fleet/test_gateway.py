@@ -138,6 +138,17 @@ def test_a_gateway_that_cannot_record_a_run_does_not_start_it(fleet, monkeypatch
     assert "disk is full" in result.message
 
 
+def test_a_gateway_that_lost_a_task_stops_to_be_started_again(fleet, monkeypatch):
+    stopped = threading.Event()
+
+    def fails():
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr("os.kill", lambda pid, number: stopped.set())
+    monkeypatch.setattr(fleet.gateway, "_read_policy", fails)
+    assert stopped.wait(10)
+
+
 def test_results_that_are_kept_count_among_what_a_gateway_holds(fleet, monkeypatch):
     runner = runner_of(fleet, keep_results=60.0)
     monkeypatch.setattr("skillkit.fleet.gateway.MAX_DOCUMENTS", 100_000)
@@ -570,7 +581,7 @@ def test_a_drained_machine_gets_nothing_more(fleet):
     )
     with ThreadPoolExecutor(1) as pool:
         drained = pool.submit(drain_machine, fleet.url, name, 60, fleet.keys_path)
-        wait_until(fleet.engine.machines[name].ended)
+        wait_until(lambda: asyncio.run(fleet.engine.machines[name].presence())[2])
         fleet.loop.call_soon_threadsafe(fleet.engine.lose, name)
         assert drained.result(60) == [name]
     before = fleet.engine.calls.count((name, "run"))
