@@ -39,13 +39,16 @@ def read_accepted(folder: Path) -> tuple[list[Acceptance], str]:
     return found, ""
 
 
-def accept(results: Iterable[Result], accepted: Sequence[Acceptance]) -> tuple[list[Result], list[str]]:
-    """Return the results with accepted findings as warnings, and one line per stale entry."""
+def accept(
+    results: Iterable[Result], accepted: Sequence[Acceptance], skill: str
+) -> tuple[list[Result], list[str]]:
+    """Return the results with the accepted findings of a skill as warnings, and one line per stale entry."""
     used: set[Acceptance] = set()
-    kept, seen = [], set()
+    kept, seen = [], set[str]()
     for result in results:
-        seen.add(result.id)
-        kept.append(_accepted(result, [each for each in accepted if each.id == result.id], used))
+        own = [each for each in accepted if each.id == result.id and result.skill == skill]
+        seen.update(each.id for each in own)
+        kept.append(_accepted(result, own, used))
     stale = [each for each in accepted if each.id in seen and each not in used]
     return kept, [f"{ACCEPTED}: {each.id} matches no finding any more: {each.reason}" for each in stale]
 

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from types import MappingProxyType
 
-NOTHING: Mapping[str, object] = MappingProxyType({})
+from skillkit.core.models import SkillMetadata
 
 
 class CheckKind(str, Enum):
@@ -109,7 +108,7 @@ class ScriptCall:
     json: object = None
     """A JSON document that must be a subset of the printed one."""
     schema: Mapping[str, object] | None = None
-    produced: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+    produced: Mapping[str, object] = field(default_factory=dict)
     """Files that must exist afterwards: their text, `null` for any, or a mapping with `contains`."""
 
 
@@ -134,6 +133,15 @@ class Case:
     @property
     def title(self) -> str:
         return self.name or self.id
+
+
+@dataclass(frozen=True, slots=True)
+class AssignedCase:
+    """A case with the skill that it tests, and its file."""
+
+    case: Case
+    skill: SkillMetadata
+    suite: Path
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from types import MappingProxyType
 
 from skillkit.core.codec import ShapeError, decode, encode
 from skillkit.core.exceptions import ConfigurationError
@@ -13,7 +12,6 @@ FORMAT = "skillkit.evaluation"
 VERSION = 1
 _MEASURED_DROP = 0.02
 """The tolerated decrease of a rate: less than one case in fifty."""
-EMPTY: Mapping[str, object] = MappingProxyType({})
 
 
 class Tier(str, Enum):
@@ -77,7 +75,7 @@ class Result:
     suite: str = ""
     """The file that contains the case."""
     seconds: float = 0.0
-    data: Mapping[str, object] = field(default_factory=lambda: EMPTY)
+    data: Mapping[str, object] = field(default_factory=dict)
     """Data of the tier: scores and words, output, runs with and without the skill."""
 
     @property
@@ -108,7 +106,7 @@ class Report:
     skills: tuple[SkillUnderTest, ...] = ()
     unreadable: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
-    metrics: Mapping[str, object] = field(default_factory=lambda: EMPTY)
+    metrics: Mapping[str, object] = field(default_factory=dict)
     """Metrics by tier."""
     created: str = ""
     tool: str = ""

@@ -66,12 +66,6 @@ def _resolved(routing: Routing, skill: str | None) -> tuple[tuple[str, ...], tup
     return sides[0], sides[1]
 
 
-def run_routing(matcher: SkillMatcher, cases: Iterable[RoutedCase], *, where: str = "") -> list[Result]:
-    """Route every request in the library of `matcher`; `where` names the library in the results."""
-    known = {skill.canonical_name for skill in matcher.skills}
-    return [_result(matcher, case, known, where) for case in cases]
-
-
 def metrics(results: Sequence[Result]) -> dict[str, object]:
     """Return precision, recall and ranks over the results of this tier, None if undefined."""
     asked = [result for result in results if result.outcome is not CaseOutcome.SKIPPED]
@@ -93,11 +87,13 @@ def metrics(results: Sequence[Result]) -> dict[str, object]:
     }
 
 
-def _result(matcher: SkillMatcher, case: RoutedCase, known: set[str], where: str) -> Result:
+def route(matcher: SkillMatcher, case: RoutedCase) -> Result:
+    """Route a request in the library of `matcher`."""
+    known = {skill.canonical_name for skill in matcher.skills}
     missing = [name for name in case.wanted if name not in known]
     if case.wanted and len(missing) == len(case.wanted):
         message = f"There is no skill {' or '.join(missing)} in the library"
-        return _made(case, CaseOutcome.SKIPPED, message, where, {})
+        return _made(case, CaseOutcome.SKIPPED, message, {})
     explained = matcher.explain(case.request)
     matches = list(explained.matches)
     # Without declared unwanted skills, a case that expects no skill forbids every known one.
@@ -105,7 +101,7 @@ def _result(matcher: SkillMatcher, case: RoutedCase, known: set[str], where: str
     fired = [match for match in matches if match.skill.canonical_name in wrong]
     data: dict[str, object] = {
         "request": case.request,
-        "library": where,
+        "library": "",  # a field of version 1
         "wanted": list(case.wanted),
         "unwanted": list(case.unwanted),
         "implied": case.implied,
@@ -121,16 +117,16 @@ def _result(matcher: SkillMatcher, case: RoutedCase, known: set[str], where: str
         rank, nearest = _rank(matcher, case, matches)
         data |= {"matched": own is not None, "rank": rank}
         if own is None:
-            return _made(case, _severity(case), _missed(case, matches, nearest), where, data)
+            return _made(case, _severity(case), _missed(case, matches, nearest), data)
     if fired:
         message = f"{_shown(fired[0])} matched{_because(fired[0])} and should not have"
         if len(known) > 1:
-            return _made(case, _severity(case), message, where, data)
+            return _made(case, _severity(case), message, data)
         alone = f"{message}: no other skill competes, and skillkit's {matcher.mode.value} matcher decides by"
-        return _made(case, CaseOutcome.WARNED, f"{alone} words, not a model", where, data)
+        return _made(case, CaseOutcome.WARNED, f"{alone} words, not a model", data)
     if own is not None and matches[0] is not own:
-        return _made(case, CaseOutcome.WARNED, f"matched, but behind {_shown(matches[0])}", where, data)
-    return _made(case, CaseOutcome.PASSED, "", where, data)
+        return _made(case, CaseOutcome.WARNED, f"matched, but behind {_shown(matches[0])}", data)
+    return _made(case, CaseOutcome.PASSED, "", data)
 
 
 def _severity(case: RoutedCase) -> CaseOutcome:
@@ -139,12 +135,11 @@ def _severity(case: RoutedCase) -> CaseOutcome:
     return CaseOutcome.WARNED if case.implied else CaseOutcome.FAILED
 
 
-def _made(
-    case: RoutedCase, outcome: CaseOutcome, message: str, where: str, data: Mapping[str, object]
-) -> Result:
-    identity = f"{case.case.id}@{where}" if where else case.case.id
+def _made(case: RoutedCase, outcome: CaseOutcome, message: str, data: Mapping[str, object]) -> Result:
     title = case.case.name or case.request[:80]
-    return Result(Tier.ROUTING, case.skill, identity, outcome, title, message, suite=case.suite, data=data)
+    return Result(
+        Tier.ROUTING, case.skill, case.case.id, outcome, title, message, suite=case.suite, data=data
+    )
 
 
 def _rank(matcher: SkillMatcher, case: RoutedCase, matches: list[Match]) -> tuple[int | None, Match | None]:

@@ -14,7 +14,7 @@ from skillkit.core.foreign_json import parse_json
 from skillkit.core.grants import Grants
 from skillkit.core.models import SkillMetadata
 from skillkit.evaluation.behaviour.transcript import plain_files
-from skillkit.evaluation.cases import Case, ScriptCall
+from skillkit.evaluation.cases import AssignedCase, Case, ScriptCall
 from skillkit.evaluation.json_values import NotJudgedError, schema_differences, subset_differences
 from skillkit.evaluation.report import CaseOutcome, Problem, Result, Tier
 from skillkit.evaluation.routing import canonical
@@ -93,10 +93,11 @@ _NEVER_RAN = frozenset(
 
 
 def run_script_case(
-    case: Case, skill: SkillMetadata, suite: Path, runner: ScriptRunner | None = None
+    assigned: AssignedCase, runner: ScriptRunner | None = None
 ) -> tuple[Result, ScriptObservation | None]:
     """Run one case in a temporary folder; return the result and the observation, used for updating the
     file."""
+    case, skill, suite = assigned.case, assigned.skill, assigned.suite
     call = case.script
     if call is None:
         raise ConfigurationError(f"The case {case.id} runs no script")

@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, cast
+from typing import TYPE_CHECKING, cast
 
 from skillkit._version import __version__
 from skillkit.core.digest import tree_digest
@@ -14,7 +14,7 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import Diagnostic, SkillMetadata
 from skillkit.evaluation import routing
 from skillkit.evaluation.accepted import Acceptance, accept, read_accepted
-from skillkit.evaluation.cases import Case, Suite
+from skillkit.evaluation.cases import AssignedCase, Suite
 from skillkit.evaluation.discovery import FoundSuites, folder_around
 from skillkit.evaluation.formats import read_cases_file
 from skillkit.evaluation.report import CaseOutcome, Problem, Report, Result, SkillUnderTest, Tier
@@ -23,11 +23,10 @@ from skillkit.evaluation.static.checks import RULES, Examination, examine
 from skillkit.matching.matcher import SkillMatcher
 
 if TYPE_CHECKING:
-    from skillkit.evaluation.behaviour.runs import BehaviourCase, BehaviourRunner
+    from skillkit.evaluation.behaviour.runs import BehaviourRunner
     from skillkit.evaluation.script_runs import ScriptObservation
     from skillkit.scripts.tools import ScriptTools
 
-P = ParamSpec("P")
 Said = Callable[[str], object]
 
 
@@ -90,12 +89,8 @@ class SkillTester:
         for skill in self.skills:
             entries, wrong = read_accepted(skill.base_dir)
             notes += [f"{skill.name}: {wrong}"] if wrong else []
-            if entries:
-                own = [each for each in kept if each.skill == skill.canonical_name]
-                changed, stale = accept(own, entries)
-                notes += [f"{skill.name}: {line}" for line in stale]
-                by_place = {id(before): after for before, after in zip(own, changed, strict=True)}
-                kept = [by_place.get(id(each), each) for each in kept]
+            kept, stale = accept(kept, entries, skill.canonical_name)
+            notes += [f"{skill.name}: {line}" for line in stale]
         return kept, notes
 
     def run_static(self) -> Report:
@@ -114,12 +109,12 @@ class SkillTester:
 
     def _missing_inputs(self, skill: SkillMetadata) -> Iterator[Problem]:
         """Yield input files of cases that do not exist."""
-        for case, about, path in self._assigned():
-            for file in case.files if about is skill else ():
+        for each in self._assigned():
+            for file in each.case.files if each.skill is skill else ():
                 named = file.source or ""
-                if named and not any((base / named).exists() for base in (skill.base_dir, path.parent)):
-                    message = f"case {case.id} is given {named}, which does not exist"
-                    yield Problem(message, _within(path, skill.base_dir))
+                if named and not any((base / named).exists() for base in (skill.base_dir, each.suite.parent)):
+                    message = f"case {each.case.id} is given {named}, which does not exist"
+                    yield Problem(message, _within(each.suite, skill.base_dir))
 
     def run_routing(self) -> Report:
         """Route every request with a known answer, in the library and in the skill alone."""
@@ -127,7 +122,7 @@ class SkillTester:
         if not cases:
             return self.report((), {})
         self.progress(f"Matching {len(cases)} request{'' if len(cases) == 1 else 's'}")
-        results = routing.run_routing(self.matcher, cases)
+        results = [routing.route(self.matcher, case) for case in cases]
         measured = routing.metrics(results)
         measured |= {"mode": self.matcher.mode.value, "threshold": self.matcher.threshold}
         measured["library"] = len(self.library)
@@ -141,24 +136,22 @@ class SkillTester:
 
         results: list[Result] = []
         seen: dict[Path, dict[str, ScriptObservation]] = {}
-        for case, skill, path in self._assigned():
-            if case.script is None:
+        for each in self._assigned():
+            if each.case.script is None:
                 continue
-            self.progress(f"Running {skill.name} {case.script.script}")
-            result, observed = run_script_case(case, skill, path)
+            self.progress(f"Running {each.skill.name} {each.case.script.script}")
+            result, observed = run_script_case(each)
             results.append(result)
             if observed is not None:
-                seen.setdefault(path, {})[case.id] = observed
+                seen.setdefault(each.suite, {})[each.case.id] = observed
         return self.report(results, {}), seen
 
-    def behaviour_cases(self) -> "list[BehaviourCase]":
+    def behaviour_cases(self) -> list[AssignedCase]:
         """Return every case of the skills under test that has a prompt and a check."""
-        from skillkit.evaluation.behaviour.runs import BehaviourCase
-
         return [
-            BehaviourCase(case, skill, path)
-            for case, skill, path in self._assigned()
-            if case.prompts and (case.checks or case.expected_output)
+            each
+            for each in self._assigned()
+            if each.case.prompts and (each.case.checks or each.case.expected_output)
         ]
 
     def without_checks(self) -> list[str]:
@@ -185,12 +178,12 @@ class SkillTester:
 
         yield from self._static_tests()
         for routed in self.routed():
-            run = partial(_first, routing.run_routing, self.matcher, [routed])
+            run = partial(routing.route, self.matcher, routed)
             yield SkillTest(Tier.ROUTING, routed.skill, routed.case.id, run)
-        for case, skill, path in self._assigned():
-            if case.script is not None and self.scripts is not None:
-                run = partial(_first, run_script_case, case, skill, path)
-                yield SkillTest(Tier.SCRIPTS, skill.canonical_name, case.id, run)
+        for each in self._assigned():
+            if each.case.script is not None and self.scripts is not None:
+                run = partial(_first, run_script_case, each)
+                yield SkillTest(Tier.SCRIPTS, each.skill.canonical_name, each.case.id, run)
         if behaviour is None:
             return
         for each in self.behaviour_cases():
@@ -206,14 +199,14 @@ class SkillTester:
                 run = partial(examine, examination, rule)
                 yield SkillTest(Tier.STATIC, skill.canonical_name, rule, run)
 
-    def _assigned(self) -> Iterator[tuple[Case, SkillMetadata, Path]]:
+    def _assigned(self) -> Iterator[AssignedCase]:
         """Yield each case with its skill under test and its file."""
         by_name = {skill.canonical_name: skill for skill in self.skills}
         for suite in self.suites.suites:
             for case in suite.cases:
                 skill = by_name.get(canonical(case.skill or "")) or by_name.get(self.skill_of(suite) or "")
                 if skill is not None:
-                    yield case, skill, suite.path
+                    yield AssignedCase(case, skill, suite.path)
 
     def run_behaviour(self, runner: "BehaviourRunner") -> Report:
         """Run every behaviour case with and without its skill; note the cases skipped by a limit or
@@ -330,13 +323,13 @@ def _under_test(skill: SkillMetadata) -> SkillUnderTest:
 
 
 def _run_accepting(run: Callable[[], Result], accepted: Sequence[Acceptance]) -> Result:
-    [result], _ = accept([run()], accepted)
-    return result
+    result = run()
+    return accept([result], accepted, result.skill)[0][0]
 
 
-def _first(run: Callable[P, Sequence[object]], *given: P.args, **named: P.kwargs) -> Result:
+def _first(run: Callable[..., Sequence[object]], *given: object) -> Result:
     """Return the result of a run, which is its first value; the others are dropped."""
-    return cast("Result", run(*given, **named)[0])
+    return cast("Result", run(*given)[0])
 
 
 def _unloadable(found: Diagnostic) -> Result:

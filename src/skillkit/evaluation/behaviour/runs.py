@@ -3,11 +3,9 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from pathlib import Path
 
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.foreign_json import parse_json
-from skillkit.core.models import SkillMetadata
 from skillkit.evaluation.behaviour.budget import Budget, BudgetSpentError, Estimate
 from skillkit.evaluation.behaviour.checkers import run_checker
 from skillkit.evaluation.behaviour.executor import Executor, Task
@@ -24,21 +22,12 @@ from skillkit.evaluation.behaviour.recording import (
 )
 from skillkit.evaluation.behaviour.statistics import difference, pass_rate
 from skillkit.evaluation.behaviour.transcript import Transcript
-from skillkit.evaluation.cases import Case, Check, CheckKind
+from skillkit.evaluation.cases import AssignedCase, Case, Check, CheckKind
 from skillkit.evaluation.report import CaseOutcome, Problem, Result, Tier
 from skillkit.evaluation.workspace import workspace
 
 WITH, WITHOUT = "with", "without"
 DEFAULT_SECONDS = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class BehaviourCase:
-    """A case with its skill and its file."""
-
-    case: Case
-    skill: SkillMetadata
-    suite: Path
 
 
 @dataclass(eq=False)
@@ -59,7 +48,7 @@ class BehaviourRunner:
     unknown: int = field(default=0, init=False)
     """Requests that were pending when an earlier test was killed, and were not repeated."""
 
-    def estimate(self, cases: Sequence[BehaviourCase]) -> Estimate:
+    def estimate(self, cases: Sequence[AssignedCase]) -> Estimate:
         """Return the number of remaining runs and their estimated tokens."""
         runs = recorded = tokens = judged = 0
         for case in cases:
@@ -77,7 +66,7 @@ class BehaviourRunner:
                     )
         return Estimate(runs, recorded, tokens, judged)
 
-    def run(self, cases: Iterable[BehaviourCase]) -> list[Result]:
+    def run(self, cases: Iterable[AssignedCase]) -> list[Result]:
         """Run every case; at a limit or interrupt, finished runs are kept and the other cases skipped."""
         results: list[Result] = []
         for case in cases:
@@ -92,7 +81,7 @@ class BehaviourRunner:
             results.append(self._result(case, CaseOutcome.SKIPPED, f"not run: {self.stopped}", {}, {}))
         return results
 
-    def _run_case(self, case: BehaviourCase) -> Result:
+    def _run_case(self, case: AssignedCase) -> Result:
         try:
             runs = {
                 variant: [self._transcript(case, variant, number) for number in range(self._count(case.case))]
@@ -111,7 +100,7 @@ class BehaviourRunner:
             outcome, message = CaseOutcome.ERROR, f"a run was aborted: {broken.error}"
         return self._result(case, outcome, message, runs, grades)
 
-    def _transcript(self, case: BehaviourCase, variant: str, number: int) -> Transcript:
+    def _transcript(self, case: AssignedCase, variant: str, number: int) -> Transcript:
         key = self._key(case, variant, number)
         found = self.recordings.find(key)
         if found is not None:
@@ -139,7 +128,7 @@ class BehaviourRunner:
         self.recordings.keep(key, made, self.agreement())
         return made
 
-    def _graded(self, case: BehaviourCase, run: Transcript, variant: str, number: int) -> list[Grade]:
+    def _graded(self, case: AssignedCase, run: Transcript, variant: str, number: int) -> list[Grade]:
         found = []
         checks = _checks(case.case)
         if run.broken and not any(check.kind is CheckKind.COMPLETED for check in checks):
@@ -155,7 +144,7 @@ class BehaviourRunner:
         return found
 
     def _judged(
-        self, grades: list[Grade], case: BehaviourCase, run: Transcript, variant: str, number: int
+        self, grades: list[Grade], case: AssignedCase, run: Transcript, variant: str, number: int
     ) -> list[Grade]:
         """Return the grades with the judge's verdicts on statements, recorded like a run so that none is
         repeated."""
@@ -200,7 +189,7 @@ class BehaviourRunner:
             return self.recordings.judge
         return {"model": self.judge.model} if self.judge is not None else None
 
-    def _key(self, case: BehaviourCase, variant: str, number: int) -> RunKey:
+    def _key(self, case: AssignedCase, variant: str, number: int) -> RunKey:
         files = [(file.path, file.source, file.content) for file in case.case.files]
         return RunKey(
             case.skill.canonical_name,
@@ -223,7 +212,7 @@ class BehaviourRunner:
 
     def _result(
         self,
-        case: BehaviourCase,
+        case: AssignedCase,
         outcome: CaseOutcome,
         message: str,
         runs: dict[str, list[Transcript]],

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 from skillkit.core.codec import decode, encode
 
@@ -13,7 +12,6 @@ MOST_FILES = 200
 LONGEST_FILE = 200_000
 _MOST_ENTRIES = 20_000
 _DEEPEST = 20
-NO_FILES: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class Transcript:
     calls: tuple[ToolCall, ...] = ()
     skills: tuple[str, ...] = ()
     """Skills whose instructions were sent to the model."""
-    files: Mapping[str, str] = field(default_factory=lambda: NO_FILES)
+    files: Mapping[str, str] = field(default_factory=dict)
     """Text files in the folder of the case after the run."""
     tokens: int = 0
     requests: int = 1
