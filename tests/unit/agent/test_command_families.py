@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 import typer
 
 from skillkit.agent.cli.app import Commands, app
+from skillkit.agent.cli.families import _plain
 from skillkit.agent.cli.skill import SkillCommands
 from skillkit.agent.cli.skill import app as skill_app
 
@@ -17,6 +19,12 @@ def test_every_command_is_announced_by_its_family(group, of):
     made = typer.main.get_group(group)
     made.get_command(None, "")  # for a name that there is not, all are imported
     assert sorted(made.commands) == sorted(announced)
+
+
+def test_parameters_of_an_older_typer_stay_as_they_are():
+    old = SimpleNamespace()
+    assert _plain([old]) == [old]
+    assert vars(old) == {}
 
 
 def test_listing_skills_imports_nothing_that_it_does_not_need():

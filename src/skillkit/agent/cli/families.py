@@ -3,12 +3,12 @@
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from importlib import import_module
 from typing import Any, NoReturn, TypeVar
 
 import typer
-from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperCommand, TyperGroup
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.options import Json
@@ -63,23 +63,11 @@ def _with_json(function: Callable[..., Any]) -> Callable[..., Any]:
     return add_options(function, command)
 
 
-def _is_plain(parameter: TyperArgument | TyperOption, value: Any) -> bool:
+def _is_plain(parameter: Any, value: Any) -> bool:
     """Return whether a value needs no conversion, for which Typer imports pydantic (slow)."""
     text = parameter.type_descriptor.annotation in (str, str | None) and isinstance(value, str)
     missing = value is None and not parameter.required
     return text or missing or (value is not None and value is parameter.default)
-
-
-class _PlainOption(TyperOption):
-    def process_value(self, ctx: Any, value: Any) -> Any:
-        if not _is_plain(self, value):
-            return super().process_value(ctx, value)
-        return value if self.callback is None else self.callback(ctx, self, value)
-
-
-class _PlainArgument(TyperArgument):
-    def process_value(self, ctx: Any, value: Any) -> Any:
-        return value if _is_plain(self, value) else super().process_value(ctx, value)
 
 
 class _PlainCommand(TyperCommand):
@@ -89,10 +77,16 @@ class _PlainCommand(TyperCommand):
 
 def _plain(parameters: Sequence[Any]) -> list[Any]:
     """Return the parameters, which take text and defaults as they are."""
-    plain: dict[type, type] = {TyperOption: _PlainOption, TyperArgument: _PlainArgument}
     for parameter in parameters:
-        parameter.__class__ = plain.get(type(parameter), type(parameter))
+        if hasattr(parameter, "type_descriptor"):  # before Typer 0.29 no value needed pydantic
+            vars(parameter).setdefault("process_value", partial(_process, parameter, parameter.process_value))
     return list(parameters)
+
+
+def _process(parameter: Any, convert: Callable[[Any, Any], Any], context: typer.Context, value: Any) -> Any:
+    if not _is_plain(parameter, value):
+        return convert(context, value)
+    return value if parameter.callback is None else parameter.callback(context, parameter, value)
 
 
 class Family(typer.Typer):
