@@ -8,7 +8,8 @@ from skillkit.core import fields
 from skillkit.core.fields import FIELDS, FieldRule
 from skillkit.core.names import MAX_NAME, STRICT_NAME
 from skillkit.core.parser import MAX_COMPATIBILITY, MAX_DESCRIPTION
-from skillkit.evaluation.formats import aliases
+from skillkit.evaluation.formats import aliases, scenarios
+from skillkit.evaluation.formats.items import TURNS, WITHIN
 from skillkit.evaluation.formats.manifests import MANIFESTS
 from skillkit.install.lockfile import FORMAT, MAX_SKILLS
 
@@ -149,7 +150,6 @@ def _header() -> Schema:
     }
 
 
-_TURNS = ("turns", "messages", "prompts", "conversation", "queries")
 _SKILL = {key: {"type": "string"} for key in aliases.FIELDS["skill"]}
 
 
@@ -171,8 +171,8 @@ def _cases() -> Schema:
         },
         "anyOf": [
             *({"required": [key], "properties": {key: text}} for key in (*prompts, "script")),
-            *({"required": [key], "properties": {key: within}} for key in ("input", "inputs", "scenario")),
-            *({"required": [key], "properties": {key: turns}} for key in _TURNS),
+            *({"required": [key], "properties": {key: within}} for key in WITHIN),
+            *({"required": [key], "properties": {key: turns}} for key in (*TURNS, "queries")),
         ],
     }
     cases = {"type": "array", "minItems": 1, "items": case}
@@ -188,7 +188,7 @@ def _cases() -> Schema:
         }
         for key in sorted(by_verdict.union(aliases.LISTS["cases"]))
     }
-    lists |= {"scenarios": cases, "stimuli": cases}
+    lists |= dict.fromkeys(scenarios.LISTS, cases)
     return {
         "title": "evals.json: cases of a skill",
         "anyOf": [

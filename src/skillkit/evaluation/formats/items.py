@@ -22,6 +22,10 @@ from skillkit.evaluation.formats.document import (
 from skillkit.evaluation.formats.script_items import identity_of, not_judged, script_call
 
 Should = Literal["yes", "no"] | None
+TURNS = ("turns", "messages", "prompts", "conversation")
+"""Keys of a list of messages."""
+WITHIN = ("input", "inputs", "scenario")
+"""Keys of a mapping with the request."""
 _PARTS = ("train", "val", "validation", "test", "holdout")
 
 
@@ -209,7 +213,7 @@ def _verdict(fields: Mapping[str, object], keys: Iterable[str]) -> Should:
 def _prompts(item: Mapping[str, object], path: Path) -> tuple[str, ...]:
     if text := text_of(item, *FIELDS["prompt"]):
         return (text,)
-    for key in ("turns", "messages", "prompts", "conversation"):
+    for key in TURNS:
         turns = item.get(key)
         if key == "prompts" and any("prompt" in each for each in mappings_of(turns)):
             continue  # separate cases
@@ -223,7 +227,7 @@ def _prompts(item: Mapping[str, object], path: Path) -> tuple[str, ...]:
             ]
             if any(said):
                 return tuple(text for text in said if text)
-    for key in ("input", "inputs", "scenario"):
+    for key in WITHIN:
         if text := text_of(mapping_of(item.get(key)), *FIELDS["prompt"]):
             return (text,)
     if (file := text_of(item, "file", "prompt_file")) and (text := _prompt_file(file, path.parent)):
