@@ -8,7 +8,6 @@ import ssl
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -27,47 +26,37 @@ _RAY_START = 90.0
 _FOLDER = os.path.dirname(sys.executable)
 
 
-@dataclass(frozen=True, slots=True)
-class GatewayOptions:
-    """Options of `agent fleet gateway`."""
-
-    address: str
-    """`ray://HOST:PORT` of the cluster's head."""
-    host: str = "127.0.0.1"
-    port: int = PORT
-    certificate: Path | None = None
-    key: Path | None = None
-    """TLS certificate and key; without both, only loopback is served."""
-    keys: Path | None = None
-    home: Path | None = None
-
-    @property
-    def url(self) -> str:
-        return f"{'https' if self.certificate else 'http'}://{self.host}:{self.port}"
-
-
 async def serve_gateway(
-    options: GatewayOptions, *, here: bool = False, say: Callable[[str], None] = lambda line: None
+    address: str,
+    *,
+    host: str = "127.0.0.1",
+    port: int = PORT,
+    certificate: Path | None = None,
+    key: Path | None = None,
+    here: bool = False,
+    say: Callable[[str], None] = lambda line: None,
 ) -> None:
-    """Serve until SIGTERM or an interrupt; `here` also runs Ray's head and a worker, and restarts them."""
+    """Serve until SIGTERM or an interrupt; without a certificate, on loopback only.
+
+    `address` is `ray://HOST:PORT` of the cluster's head; `here` also runs that head and a worker.
+    """
     import uvicorn
 
-    if options.certificate is None and not is_loopback(options.host):
+    if certificate is None and not is_loopback(host):
         raise FleetError(
-            f"{options.host} is reached over a network, so programs need TLS: add --tls-cert and --tls-key"
+            f"{host} is reached over a network, so programs need TLS: add --tls-cert and --tls-key"
         )
-    check_cluster(options.address)
-    if options.key is not None:
-        check_private(options.key)
-    home = options.home or agent_home() / "gateway"
-    keys = FleetKeys.read(options.keys)
-    gateway = Gateway(Engine(options.address, say), keys, home, say)
+    check_cluster(address)
+    if key is not None:
+        check_private(key)
+    home, keys = agent_home() / "gateway", FleetKeys.read()
+    gateway = Gateway(Engine(address, say), keys, home, say)
     config = uvicorn.Config(
         make_app(gateway),
-        host=options.host,
-        port=options.port,
-        ssl_certfile=options.certificate,
-        ssl_keyfile=options.key,
+        host=host,
+        port=port,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
         ssl_version=ssl.PROTOCOL_TLS_SERVER,
         log_config=None,
         access_log=False,
@@ -81,14 +70,14 @@ async def serve_gateway(
             if here:
                 log = home / "ray.log"
                 say(f"Starting Ray; it writes to {log}")
-                beside.append(asyncio.create_task(_keep(_ray_head(options.address, log))))
+                beside.append(asyncio.create_task(_keep(_ray_head(address, log))))
                 try:
                     async with asyncio.timeout(_RAY_START):
-                        await _wait_for_head(options.address)
+                        await _wait_for_head(address)
                 except TimeoutError as error:
                     raise FleetError(f"Ray did not start within {_RAY_START:g} s; see {log}") from error
-                beside.append(asyncio.create_task(_keep(_worker(options.address), options.address)))
-            say(f"Gateway at {options.url}")
+                beside.append(asyncio.create_task(_keep(_worker(address), address)))
+            say(f"Gateway at {'https' if certificate else 'http'}://{host}:{port}")
             await uvicorn.Server(config).serve()
         finally:
             for task in reversed(beside):

@@ -36,15 +36,13 @@ _GOODBYE = 600.0
 """Grace period in seconds for runs after SIGTERM."""
 
 
-def check_machine(
-    address: str, home: Path | None = None, sandbox: str | None = None, keys: Path | None = None
-) -> str:
+def check_machine(address: str, home: Path, sandbox: str | None = None, keys: Path | None = None) -> str:
     """Return the available sandbox; FleetError if there is none, or if Ray would use unencrypted
     connections."""
     FleetKeys.read(keys)
     check_cluster(address)
     try:
-        return SandboxSelection((home or agent_home() / "fleet") / "cache", sandbox).choose().name
+        return SandboxSelection(home / "cache", sandbox).choose().name
     except NoSandboxError as error:
         raise FleetError(f"This machine cannot join: {error}") from error
 
@@ -59,8 +57,8 @@ async def serve(
     say: Callable[[str], None] = lambda line: None,
 ) -> None:
     """Serve until SIGTERM or a drain, then wait for the current runs; FleetError when the fleet is lost."""
-    say(f"Sandbox: {check_machine(address, home, sandbox, keys)}")
     folder = home or agent_home() / "fleet"
+    say(f"Sandbox: {check_machine(address, folder, sandbox, keys)}")
     make_folder(folder)
     send_ray_to(folder / "ray.log")
     say(f"Joining {address}; Ray writes to {folder / 'ray.log'}")

@@ -50,11 +50,13 @@ def gateway(  # noqa: PLR0917
     ] = False,
 ) -> None:
     """Serve programs: the one process that they talk to. It holds the queue and drives Ray."""
-    from skillkit.fleet.gateway_process import GatewayOptions, serve_gateway
+    from skillkit.fleet.gateway_process import serve_gateway
 
     logging.basicConfig(level=logging.WARNING)
-    options = GatewayOptions(address, host, port, tls_cert, tls_key)
-    asyncio.run(serve_gateway(options, here=here, say=output.remark))
+    serving = serve_gateway(
+        address, host=host, port=port, certificate=tls_cert, key=tls_key, here=here, say=output.remark
+    )
+    asyncio.run(serving)
 
 
 @app.command(
