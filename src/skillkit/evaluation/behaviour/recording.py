@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from skillkit.core.codec import decode
 from skillkit.core.digest import TreeDigest, tree_digest
 from skillkit.core.disk import replace_file, sync_folder
 from skillkit.core.exceptions import ConfigurationError
@@ -126,6 +127,21 @@ class PendingRequest:
             raise
 
 
+@dataclass(frozen=True, slots=True)
+class _Recording:
+    """The content of one file."""
+
+    key: RunKey
+    transcript: Transcript
+    made: str = ""
+    judge: Mapping[str, object] | None = None
+
+    @property
+    def broken(self) -> bool:
+        """Whether the recorded run failed because of the service; always False for a judge."""
+        return self.key.variant != "judge" and self.transcript.broken
+
+
 @dataclass(eq=False)
 class Recordings:
     """Recordings, one file per run."""
@@ -153,22 +169,20 @@ class Recordings:
 
     def counts(self, key: RunKey) -> bool:
         """Return whether a run is recorded and need not be repeated."""
-        if not (self.replay or self.resume) or (data := self._read(self._path(key))) is None:
+        if not (self.replay or self.resume) or (found := self._read(self._path(key))) is None:
             return False
-        return self.replay or self.accept_stale or not (self._changes(data, key) or _is_broken(data))
+        return self.replay or self.accept_stale or not (self._changes(found, key) or found.broken)
 
     def find(self, key: RunKey) -> Transcript | None:
         """Return the recording of a run; None if none is valid and a model may be called."""
         fresh = self.replay or self.resume or key.file_name in self._made
-        data = self._read(self._path(key)) if fresh else None
-        if data is not None and not self.replay and _is_broken(data):
-            data = None  # no response was received, so no request is repeated
-        if data is None:
+        found = self._read(self._path(key)) if fresh else None
+        # Of a broken run no response was received, so no request is repeated.
+        if found is None or (found.broken and not self.replay):
             if self.replay:
                 raise NoRecordingError(f"There is no recording of {key.skill} {key.case} ({key.variant})")
             return None
-        recorded = data.get("key")
-        changed = self._changes(data, key)
+        changed = self._changes(found, key)
         if changed and not self.accept_stale:
             if self.replay:
                 raise StaleRecordingError(
@@ -176,14 +190,12 @@ class Recordings:
                 )
             return None
         self.stale += bool(changed)
-        self.newest = max(self.newest, str(data.get("made", "")))
-        if isinstance(recorded, Mapping) and key.variant != "judge":
-            self.executor, self.model = str(recorded.get("executor", "")), str(recorded.get("model", ""))
-        agreement = data.get("judge")
-        if isinstance(agreement, Mapping) and (key.variant == "judge" or self.judge is None):
-            self.judge = agreement
-        transcript = data.get("transcript")
-        return Transcript.from_data(transcript) if isinstance(transcript, Mapping) else None
+        self.newest = max(self.newest, found.made)
+        if key.variant != "judge":
+            self.executor, self.model = found.key.executor, found.key.model
+        if found.judge is not None and (key.variant == "judge" or self.judge is None):
+            self.judge = found.judge
+        return found.transcript
 
     def calls(self, key: RunKey) -> Path:
         """Return the file of a run's individual responses; resuming uses those of an unfinished run."""
@@ -227,10 +239,8 @@ class Recordings:
     def _path(self, key: RunKey) -> Path:
         return (self.folder or key.suite_folder / RECORDINGS) / key.file_name
 
-    def _changes(self, data: Mapping[str, object], key: RunKey) -> list[str]:
+    def _changes(self, found: _Recording, key: RunKey) -> list[str]:
         """Return the inputs of a recording that changed; a replay has no model to compare."""
-        kept = data.get("key")
-        recorded = kept if isinstance(kept, Mapping) else {}
         compared = {
             "version of the skill": ["skill_digest"],
             "prompt": ["prompt_digest"],
@@ -239,25 +249,17 @@ class Recordings:
         return [
             label
             for label, names in compared.items()
-            if any(recorded.get(name) != getattr(key, name) for name in names)
+            if any(getattr(found.key, name) != getattr(key, name) for name in names)
             and not (self.replay and label == "model")
         ]
 
-    def _read(self, path: Path) -> dict[str, object] | None:
+    def _read(self, path: Path) -> _Recording | None:
         try:
             data = read_json(path)
+            if isinstance(data, dict) and data.get("format") == FORMAT and data.get("version") == VERSION:
+                return decode(_Recording, data, forgiving=True)
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
             raise ConfigurationError(f"The recording {path} cannot be read: {error}") from error
-        if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("version") != VERSION:
-            raise ConfigurationError(f"{path} is not a recording of a supported version")
-        return data
-
-
-def _is_broken(data: Mapping[str, object]) -> bool:
-    """Return whether the recorded run failed because of the service; always False for a judge."""
-    key, transcript = data.get("key"), data.get("transcript")
-    if not isinstance(key, Mapping) or key.get("variant") == "judge" or not isinstance(transcript, Mapping):
-        return False
-    return Transcript.from_data(transcript).broken
+        raise ConfigurationError(f"{path} is not a recording of a supported version")

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from skillkit.core.codec import decode, encode
+from skillkit.core.codec import encode
 
 MOST_FILES = 200
 LONGEST_FILE = 200_000
@@ -51,10 +51,6 @@ class Transcript:
 
     def as_data(self) -> dict[str, object]:
         return {**encode(self), "seconds": round(self.seconds, 3)}
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, object]) -> "Transcript":
-        return decode(cls, data, forgiving=True)
 
 
 def files_in(folder: Path) -> dict[str, str]:
