@@ -10,7 +10,7 @@ from skillkit.core.disk import remove_tree
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.limits import CASE_BYTES, CASE_FILES
 from skillkit.evaluation import SkillTester, find_targets
-from skillkit.evaluation.behaviour.transcript import files_in, plain_files
+from skillkit.evaluation.behaviour.executor import files_in, plain_files
 from skillkit.evaluation.cases import CaseFile
 from skillkit.evaluation.formats.waza import _matching
 from skillkit.evaluation.workspace import workspace

@@ -20,10 +20,9 @@ from skillkit.core.authority import TrustEverySkill
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
 from skillkit.core.threads import in_daemon_thread
-from skillkit.evaluation.behaviour.executor import Task
+from skillkit.evaluation.behaviour.executor import Task, ToolCall, Transcript, files_in
 from skillkit.evaluation.behaviour.recorded_calls import RecordedCalls, RecordingClient
 from skillkit.evaluation.behaviour.recording import PendingRequest
-from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript, files_in
 from skillkit.install.enabled import EnabledSkills
 
 LONGEST_FILES = 12_000

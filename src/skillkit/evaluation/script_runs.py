@@ -13,13 +13,12 @@ from skillkit.core.exceptions import ConfigurationError, SkillNotFoundError
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.grants import Grants
 from skillkit.core.models import SkillMetadata
-from skillkit.evaluation.behaviour.transcript import plain_files
+from skillkit.evaluation.behaviour.executor import plain_files
 from skillkit.evaluation.cases import AssignedCase, Case, ScriptCall
 from skillkit.evaluation.json_values import NotJudgedError, schema_differences, subset_differences
 from skillkit.evaluation.report import CaseOutcome, Problem, Result, Tier
 from skillkit.evaluation.routing import canonical
 from skillkit.evaluation.workspace import workspace
-from skillkit.scripts.models import ScriptRunner
 from skillkit.scripts.tools import ScriptTools
 
 WORK = "$WORK"
@@ -63,11 +62,9 @@ class SandboxAuthority(DefaultAuthority):
         return Grants(withheld_env=skill.permissions.env, read_paths=folders, write_paths=folders)
 
 
-def sandboxed_scripts(
-    skills: Sequence[SkillMetadata], work: Path | None = None, runner: ScriptRunner | None = None
-) -> ScriptTools:
+def sandboxed_scripts(skills: Sequence[SkillMetadata], work: Path | None = None) -> ScriptTools:
     """Return the scripts of some skills, granted nothing but the folder of the case."""
-    return ScriptTools(SkillFolder(skills, SandboxAuthority(work)), runner)
+    return ScriptTools(SkillFolder(skills, SandboxAuthority(work)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +89,7 @@ _NEVER_RAN = frozenset(
 )
 
 
-def run_script_case(
-    assigned: AssignedCase, runner: ScriptRunner | None = None
-) -> tuple[Result, ScriptObservation | None]:
+def run_script_case(assigned: AssignedCase) -> tuple[Result, ScriptObservation | None]:
     """Run one case in a temporary folder; return the result and the observation, used for updating the
     file."""
     case, skill, suite = assigned.case, assigned.skill, assigned.suite
@@ -102,37 +97,37 @@ def run_script_case(
     if call is None:
         raise ConfigurationError(f"The case {case.id} runs no script")
     begun = perf_counter()
-
-    def made(outcome: CaseOutcome, problems: Sequence[str], seen: ScriptObservation | None) -> Result:
-        return Result(
-            Tier.SCRIPTS,
-            skill.canonical_name,
-            case.id,
-            outcome,
-            case.name or _title(case, call),
-            problems[0] if problems else "",
-            tuple(Problem(text, f"scripts/{call.script}") for text in problems),
-            str(suite),
-            perf_counter() - begun,
-            {
-                "script": call.script,
-                "arguments": list(call.arguments),
-                "expected": _expected(call),
-                "seen": seen.as_data() if seen else None,
-            },
-        )
-
+    seen = None
     try:
         with workspace(case.files, (skill.base_dir, suite.parent)) as folder:
-            seen = _observe(call, skill, folder, runner, {file.path for file in case.files})
-            if seen.error in ("permission_denied", "dependency_failed"):
-                return made(CaseOutcome.SKIPPED, [seen.message], seen), seen
-            problems = list(differences(call, seen))
+            observed = _observe(call, skill, folder, {file.path for file in case.files})
+            skipped = observed.error in ("permission_denied", "dependency_failed")
+            problems = [observed.message] if skipped else list(differences(call, observed))
+        seen = observed
+        outcome = CaseOutcome.FAILED if problems else CaseOutcome.PASSED
+        outcome = CaseOutcome.SKIPPED if skipped else outcome
     except ConfigurationError as error:
-        return made(CaseOutcome.ERROR, [str(error)], None), None
+        outcome, problems = CaseOutcome.ERROR, [str(error)]
     except NotJudgedError as error:
-        return made(CaseOutcome.NOT_JUDGED, [str(error)], None), None
-    return made(CaseOutcome.FAILED if problems else CaseOutcome.PASSED, problems, seen), seen
+        outcome, problems = CaseOutcome.NOT_JUDGED, [str(error)]
+    result = Result(
+        Tier.SCRIPTS,
+        skill.canonical_name,
+        case.id,
+        outcome,
+        case.name or _title(case, call),
+        problems[0] if problems else "",
+        tuple(Problem(text, f"scripts/{call.script}") for text in problems),
+        str(suite),
+        perf_counter() - begun,
+        {
+            "script": call.script,
+            "arguments": list(call.arguments),
+            "expected": _expected(call),
+            "seen": seen.as_data() if seen else None,
+        },
+    )
+    return result, seen
 
 
 def _title(case: Case, call: ScriptCall) -> str:
@@ -142,10 +137,8 @@ def _title(case: Case, call: ScriptCall) -> str:
     return command if case.id.isdigit() else f"{case.id}: {command}"
 
 
-def _observe(
-    call: ScriptCall, skill: SkillMetadata, folder: Path, runner: ScriptRunner | None, given: set[str]
-) -> ScriptObservation:
-    tools = sandboxed_scripts([skill], folder, runner)
+def _observe(call: ScriptCall, skill: SkillMetadata, folder: Path, given: set[str]) -> ScriptObservation:
+    tools = sandboxed_scripts([skill], folder)
     arguments = [argument.replace(WORK, str(folder)) for argument in call.arguments]
     answer = tools.script_run(skill.name, call.script, arguments, json=False)
     meta = answer.get("meta") or {}

@@ -19,16 +19,11 @@ def notes_of_tests(plan: LoadedSkill) -> tuple[str, ...]:
     with tempfile.TemporaryDirectory(prefix="skill-version-") as name:
         folder = Path(name) / plan.skill.name_canonical
         write_tree(plan.tree, folder)
-        return tuple(_notes(run_model_free(folder)))
-
-
-def run_model_free(folder: Path) -> Report:
-    """Run the tiers that need no model, on every skill in a folder."""
-    targets = find_targets([folder])
-    tester = SkillTester(targets.skills, targets.suites, unloadable=targets.unloadable)
-    tester.scripts = sandboxed_scripts(targets.skills)
-    report = merge(tester.run_static(), tester.run_routing())
-    return merge(report, tester.run_scripts()[0])
+        targets = find_targets([folder])
+        scripts = sandboxed_scripts(targets.skills)
+        tester = SkillTester(targets.skills, targets.suites, scripts=scripts, unloadable=targets.unloadable)
+        report = merge(tester.run_static(), tester.run_routing())
+        return tuple(_notes(merge(report, tester.run_scripts()[0])))
 
 
 def _notes(report: Report) -> Iterator[str]:

@@ -10,13 +10,13 @@ import sys
 import pytest
 
 from skillkit.evaluation.behaviour.budget import Budget
+from skillkit.evaluation.behaviour.executor import ToolCall, Transcript
 from skillkit.evaluation.behaviour.graders import grade
 from skillkit.evaluation.behaviour.judge import Judge
 from skillkit.evaluation.behaviour.program import ProgramExecutor
 from skillkit.evaluation.behaviour.recording import Recordings, RunKey, StaleRecordingError
 from skillkit.evaluation.behaviour.runs import BehaviourRunner
 from skillkit.evaluation.behaviour.statistics import difference, pass_rate
-from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript
 from skillkit.evaluation.cases import Check, CheckKind
 from skillkit.evaluation.report import CaseOutcome
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from skillkit.evaluation.behaviour.transcript import Transcript
+from skillkit.evaluation.behaviour.executor import Transcript
 
 HANDFUL = 5
 """Number of paid runs from which a confirmation is required."""

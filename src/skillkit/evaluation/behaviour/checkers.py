@@ -5,8 +5,8 @@ from pathlib import Path
 from skillkit.core.digest import tree_digest
 from skillkit.core.disk import real_path
 from skillkit.core.models import SkillMetadata
+from skillkit.evaluation.behaviour.executor import Transcript
 from skillkit.evaluation.behaviour.graders import Grade
-from skillkit.evaluation.behaviour.transcript import Transcript
 from skillkit.evaluation.cases import CaseFile, Check
 from skillkit.evaluation.workspace import workspace
 from skillkit.scripts.models import Outcome, ScriptRequest

@@ -10,7 +10,7 @@ from typing import Any
 
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.names import canonical_name
-from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript
+from skillkit.evaluation.behaviour.executor import ToolCall, Transcript
 from skillkit.evaluation.cases import Check, CheckKind
 from skillkit.evaluation.json_values import (
     LONGEST_PATTERN,

@@ -11,9 +11,8 @@ from time import perf_counter
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.process import run
-from skillkit.evaluation.behaviour.executor import Task
+from skillkit.evaluation.behaviour.executor import Task, ToolCall, Transcript, files_in
 from skillkit.evaluation.behaviour.recording import PendingRequest
-from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript, files_in
 
 PROMPT = "{prompt}"
 MOST_OUTPUT = 4 << 20

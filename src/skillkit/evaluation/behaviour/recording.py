@@ -16,7 +16,7 @@ from skillkit.core.disk import replace_file, sync_folder
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.foreign_json import read_json
 from skillkit.core.models import SkillMetadata
-from skillkit.evaluation.behaviour.transcript import Transcript
+from skillkit.evaluation.behaviour.executor import Transcript
 from skillkit.journal.sensitive import redacted
 
 FORMAT = "skillkit.evaluation.recording"

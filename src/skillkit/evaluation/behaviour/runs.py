@@ -8,7 +8,7 @@ from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.foreign_json import parse_json
 from skillkit.evaluation.behaviour.budget import Budget, BudgetSpentError, Estimate
 from skillkit.evaluation.behaviour.checkers import run_checker
-from skillkit.evaluation.behaviour.executor import Executor, Task
+from skillkit.evaluation.behaviour.executor import Executor, Task, Transcript
 from skillkit.evaluation.behaviour.graders import Grade, grade
 from skillkit.evaluation.behaviour.judge import Judge, Verdict
 from skillkit.evaluation.behaviour.recording import (
@@ -21,7 +21,6 @@ from skillkit.evaluation.behaviour.recording import (
     skill_digest,
 )
 from skillkit.evaluation.behaviour.statistics import difference, pass_rate
-from skillkit.evaluation.behaviour.transcript import Transcript
 from skillkit.evaluation.cases import AssignedCase, Case, Check, CheckKind
 from skillkit.evaluation.report import CaseOutcome, Problem, Result, Tier
 from skillkit.evaluation.workspace import workspace
