@@ -1,7 +1,6 @@
 """The program's agent as a test executor: one conversation per run, in a separate home."""
 
 import asyncio
-import shutil
 import tempfile
 from contextlib import closing, nullcontext
 from pathlib import Path
@@ -20,7 +19,7 @@ from skillkit.core.authority import TrustEverySkill
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
 from skillkit.core.threads import in_daemon_thread
-from skillkit.evaluation.behaviour.executor import Task, ToolCall, Transcript, files_in
+from skillkit.evaluation.behaviour.executor import Task, ToolCall, Transcript, copy_skill, files_in
 from skillkit.evaluation.behaviour.recorded_calls import RecordedCalls, RecordingClient
 from skillkit.evaluation.behaviour.recording import PendingRequest
 from skillkit.install.enabled import EnabledSkills
@@ -121,12 +120,10 @@ class AgentExecutor:
 
 
 def _manager(task: Task, home: Path) -> SkillManager:
-    """Return a manager with the skill of the task only, or empty; its evaluations, with the answers, are
-    omitted."""
+    """Return a manager with the skill of the task only, or empty."""
     folder = home / "tested"
     if task.skill is not None:
-        kept_out = shutil.ignore_patterns("evals", "eval", "__pycache__")
-        shutil.copytree(task.skill.base_dir, folder / task.skill.base_dir.name, ignore=kept_out)
+        copy_skill(task.skill, folder)
     manager = SkillManager(only=folder if task.skill else (), authority=TrustEverySkill())
     manager.discover()
     return manager

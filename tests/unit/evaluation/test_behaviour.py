@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from skillkit.evaluation.behaviour.budget import Budget
-from skillkit.evaluation.behaviour.executor import ToolCall, Transcript
+from skillkit.evaluation.behaviour.executor import Task, ToolCall, Transcript
 from skillkit.evaluation.behaviour.graders import grade
 from skillkit.evaluation.behaviour.judge import Judge
 from skillkit.evaluation.behaviour.program import ProgramExecutor
@@ -60,6 +60,16 @@ def case(tester, write_skill):
     (folder / "evals").mkdir()
     (folder / "evals" / "evals.json").write_text(json.dumps({"skill_name": "sales", "evals": [CASE]}))
     return tester
+
+
+@pytest.mark.parametrize("folder", ["evals", "eval"])
+def test_a_program_does_not_see_the_answers(case, program, tmp_path, folder):
+    (skill,) = case().skills
+    (skill.base_dir / "evals").rename(skill.base_dir / folder)
+    (tmp_path / "work").mkdir()
+    program.run(Task(("Add up",), tmp_path / "work", skill))
+    copied = tmp_path / "work" / ".agents" / "skills" / "sales"
+    assert [path.name for path in copied.iterdir()] == ["SKILL.md"]
 
 
 def test_the_skill_is_compared_with_its_absence(case, program, tmp_path, log):

@@ -1,6 +1,7 @@
 """Interface of executors, an agent of this program or an external program: a task and its transcript."""
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,6 +11,8 @@ from typing import Protocol
 from skillkit.core.codec import encode
 from skillkit.core.models import SkillMetadata
 
+EVALUATIONS = ("evals", "eval")
+"""Folders of a skill that are no part of it for a model."""
 MOST_FILES = 200
 LONGEST_FILE = 200_000
 _MOST_ENTRIES = 20_000
@@ -95,6 +98,12 @@ class Executor(Protocol):
     def close(self) -> None:
         """Release resources shared by all runs."""
         ...
+
+
+def copy_skill(skill: SkillMetadata, folder: Path) -> None:
+    """Copy a skill into a folder of skills, without its evaluations, which have the answers."""
+    ignored = shutil.ignore_patterns(*EVALUATIONS, "__pycache__")
+    shutil.copytree(skill.base_dir, folder / skill.base_dir.name, ignore=ignored)
 
 
 def files_in(folder: Path) -> dict[str, str]:

@@ -11,7 +11,7 @@ from time import perf_counter
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.process import run
-from skillkit.evaluation.behaviour.executor import Task, ToolCall, Transcript, files_in
+from skillkit.evaluation.behaviour.executor import Task, ToolCall, Transcript, copy_skill, files_in
 from skillkit.evaluation.behaviour.recording import PendingRequest
 
 PROMPT = "{prompt}"
@@ -63,10 +63,7 @@ class ProgramExecutor:
 
     def _run(self, task: Task) -> Transcript:
         if task.skill is not None:
-            target = task.folder / self.skills_folder / task.skill.base_dir.name
-            shutil.copytree(
-                task.skill.base_dir, target, ignore=shutil.ignore_patterns("evals", "__pycache__")
-            )
+            copy_skill(task.skill, task.folder / self.skills_folder)
         begun = perf_counter()
         output, error, timed_out = self._start("\n\n".join(task.prompts), task)
         events = list(_events(output))

@@ -16,7 +16,7 @@ from skillkit.core.disk import replace_file, sync_folder
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.foreign_json import read_json
 from skillkit.core.models import SkillMetadata
-from skillkit.evaluation.behaviour.executor import Transcript
+from skillkit.evaluation.behaviour.executor import EVALUATIONS, Transcript
 from skillkit.journal.sensitive import redacted
 
 FORMAT = "skillkit.evaluation.recording"
@@ -47,7 +47,7 @@ def skill_digest(skill: SkillMetadata | None) -> str:
     if skill is None:
         return ""
     files = tree_digest(skill.base_dir).files
-    kept = {path: file for path, file in files.items() if not path.startswith(("evals/", "eval/"))}
+    kept = {path: file for path, file in files.items() if path.partition("/")[0] not in EVALUATIONS}
     return TreeDigest.of(kept).digest
 
 
