@@ -6,6 +6,7 @@ import posixpath
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from skillkit.core.digest import open_tree
@@ -83,7 +84,7 @@ class SkillSourceFiles:
         while waiting and len(seen) < _MAX_FOLLOWED:
             path = waiting.pop()
             if path not in self._imports:
-                self._imports[path] = tuple(imports_in(self.files[path]))
+                self._imports[path] = imports_in(self.files[path])
             for module, optional in self._imports[path]:
                 own = self._own_files(module, path, script)
                 if own is not None:
@@ -114,8 +115,13 @@ class SkillSourceFiles:
         return found
 
 
-def imports_in(content: bytes) -> Iterator[tuple[str, bool]]:
+@lru_cache(maxsize=32)
+def imports_in(content: bytes) -> tuple[tuple[str, bool], ...]:
     """Return dotted names that a module imports, and whether each is optional."""
+    return tuple(_imports_in(content))
+
+
+def _imports_in(content: bytes) -> Iterator[tuple[str, bool]]:
     if len(content) > LARGEST_SOURCE:
         return
     try:

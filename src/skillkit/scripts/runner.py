@@ -232,7 +232,7 @@ class LocalRunner(ThreadedRunner):
             self._heads.clear()
         first_bytes = content[:FIRST_BYTES]
         kind, _ = asked_for(run.request.script, first_bytes)
-        imports = tuple(imports_in(content)) if kind == PYTHON else ()
+        imports = imports_in(content) if kind == PYTHON else ()
         own = own_folders(run.tree, run.request.script, imports)
         is_module = any(name.startswith(".") for name, _ in imports) and run.request.script.endswith(".py")
         takes = not metadata.dependencies or (has_packages and misses_packages(run.tree, run.request.script))

@@ -1,5 +1,8 @@
 """Which folders of a skill are on the path of its scripts."""
 
+import ast
+import uuid
+
 import pytest
 
 from skillkit.scripts.imports import imports_in, own_folders
@@ -39,3 +42,11 @@ def test_no_package_is_proposed_for_a_module_that_the_skill_has():
         ("unknown_thing", "unknown-thing"),
         ("yaml", "PyYAML"),
     ]
+
+
+def test_a_source_is_parsed_once_however_many_checks_ask_for_its_imports(monkeypatch):
+    parsed, parse = [], ast.parse
+    monkeypatch.setattr("ast.parse", lambda content: parsed.append(content) or parse(content))
+    source = f"import requests  # {uuid.uuid4()}".encode()
+    assert [imports_in(bytes(source)) for _ in range(3)] == [(("requests", False),)] * 3
+    assert parsed == [source]
