@@ -102,7 +102,12 @@ class Fleet:
     def stop_workers(self) -> None:
         for worker in self.workers.values():
             self.ray.kill(worker)
-        wait_until(lambda: not set(self.machines()) & set(self.workers), 60, "the end of the workers")
+
+        def ended() -> bool:  # one of another version is shown as such even after its end
+            found = self.machines()
+            return all(found.get(name, {}).get("state") in (None, "other version") for name in self.workers)
+
+        wait_until(ended, 60, "the end of the workers")
         self.workers.clear()
 
     def status(self) -> dict[str, Any] | None:

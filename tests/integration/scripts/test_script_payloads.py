@@ -422,7 +422,7 @@ def test_help_on_stderr_counts_when_stdout_is_empty(workshop):
         ("import yaml", "accept 'PyYAML' for this skill once"),
         ("import openpyxl.styles", "accept 'openpyxl' for this skill once"),
         ("import nobody_knows.it", "the package that has 'nobody_knows' (perhaps of the same name)"),
-        ("__import__('scripts.lib')", "meant to be run as a module of the skill"),
+        ("__import__('scripts.lib')", "has to be run as a module of the skill"),
         (
             "raise SystemExit(\"ImportError: cannot import name 'old' from 'mcp.a' (/site-packages)\")",
             "The installed release of 'mcp' has no 'old'",
