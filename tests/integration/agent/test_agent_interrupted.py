@@ -160,4 +160,4 @@ class TestTheEmbeddedModel:
     def test_with_p_it_ends_the_program(self, home: Path) -> None:
         program = start("--provider", "local", "-p", LONG, patience=180)
         program.expect("⠹ Thinking").press(CTRL_C)
-        assert program.end() == 130
+        assert program.end() == 130, program.text

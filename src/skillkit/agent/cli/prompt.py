@@ -30,8 +30,6 @@ def answer(text: str, options: Options) -> None:
     _fetch_first(runtime.provider)
     runtime.name_files(text)  # not piped input, which may be third-party text
     with Progress() as progress:
-        if sys.stderr.isatty():
-            progress("Thinking")
         asyncio.run(_print_answer(runtime, request, progress))
     tree.finish(watch.seconds, runtime.conversation.id)
 
@@ -103,6 +101,8 @@ async def _print_answer(runtime: AgentRuntime, request: str, progress: Progress)
             begun = True
             output.write_piece(shown)
 
+    if sys.stderr.isatty():
+        progress("Thinking")  # from here on the loop handles Ctrl-C, and cannot miss it
     try:
         await _hand_over(runtime, request, write)
     finally:
