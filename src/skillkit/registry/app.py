@@ -37,11 +37,14 @@ logger = logging.getLogger(__name__)
 
 SECRET_PATH = "/s/"
 THREADS = 8
+PUBLISHING_THREADS = 2
+"""Checks of uploads take seconds; readers do not wait for them."""
 
 
 def create_app(server: Server) -> "Gate":
     """Return the application of one server."""
     pool = ThreadPoolExecutor(THREADS, "skillkit-registry")
+    publishing = ThreadPoolExecutor(PUBLISHING_THREADS, "skillkit-registry-publishing")
     endpoints: Sequence[Endpoint] = (
         Endpoint("/healthz", _healthy),
         Endpoint("/favicon.ico", _no_icon),
@@ -60,11 +63,19 @@ def create_app(server: Server) -> "Gate":
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
         await asyncio.get_running_loop().run_in_executor(pool, server.write_counts)
+        publishing.shutdown()
         pool.shutdown()
         server.registry.database.close()
 
     endpoints = [replace(each, refuse=error_page) if each.is_page else each for each in endpoints]
-    routes = [Route(each.path, _route(server, pool, each), methods=[each.method]) for each in endpoints]
+    routes = [
+        Route(
+            each.path,
+            _route(server, publishing if each.limit == "uploads" and not each.is_page else pool, each),
+            methods=[each.method],
+        )
+        for each in endpoints
+    ]
     application = Starlette(
         routes=routes, lifespan=lifespan, exception_handlers={404: _missing, 405: _missing}
     )

@@ -4,8 +4,11 @@ import gzip
 import io
 import stat
 import tarfile
+import threading
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,8 @@ from starlette.requests import Request
 
 from skillkit.registry import app
 from skillkit.registry.accounts import RateLimits
+from skillkit.registry.app import THREADS
+from skillkit.registry.exceptions import RejectedError
 
 SKILL = skill_files("demo")["SKILL.md"].encode()
 
@@ -77,6 +82,30 @@ def test_an_upload_that_could_do_harm_is_refused(workshop: tuple[Workshop, str],
     assert all(answer.json()["reasons"])
     assert list(made.registry.blobs.names()) == []
     assert made.registry.database.row("SELECT id FROM skill") is None
+
+
+def test_readers_do_not_wait_for_uploads_that_take_long_to_check(
+    workshop: tuple[Workshop, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, token = workshop
+    begun, checked = threading.Event(), threading.Event()
+
+    def slow(*_: object, **__: object) -> None:
+        begun.set()
+        assert checked.wait(60)
+        raise RejectedError("too slow")
+
+    monkeypatch.setattr(made.server.publisher, "publish_archive", slow)
+    publish = partial(made.client(token).post, "/api/skillkit/v1/acme", content=b"x")
+    with ThreadPoolExecutor(THREADS + 1) as pool:
+        uploads = [pool.submit(publish) for _ in range(THREADS)]
+        assert begun.wait(30)
+        try:
+            for _ in range(50):
+                assert pool.submit(made.client().get, "/healthz").result(20).status_code == 200
+        finally:
+            checked.set()
+        assert {each.result(30).status_code for each in uploads} == {422}
 
 
 @pytest.mark.parametrize("path", ["../evil.md", "evil.py\0.md", "evil/"])
