@@ -1,6 +1,7 @@
 """`agent skill test` through the real program."""
 
 import json
+import re
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -67,7 +68,9 @@ def test_a_schema_is_printed_by_its_name(run_agent):
     answer = run_agent("skill", "schema", "skill")
     assert answer.returncode == 0
     assert json.loads(answer.stdout)["required"] == ["name", "description"]
-    assert run_agent("skill", "schema", "other").returncode == 2
+    wrong = run_agent("skill", "schema", "other")
+    assert wrong.returncode == 2
+    assert "Invalid value for 'name': 'other' is not one of 'skill', " in wrong.stderr
 
 
 def test_requests_without_anything_to_judge_are_told(run_agent, library):
@@ -224,6 +227,8 @@ def test_behaviour_by_another_program_is_recorded_and_replayed(run_agent, create
     assert first["metrics"]["behaviour"]["with_skill"] == 1.0
     assert "<script" not in page.read_text()
     assert "I took the steps" in page.read_text()
+    shown = run_agent(*common[:-1], "--replay").stdout
+    assert re.search(r"^with the skill .* \d+ +\d+\.\d$", shown, re.MULTILINE), "tokens are whole"
 
 
 def test_a_paid_program_is_not_called_often_without_a_yes(run_agent, created, tmp_path):

@@ -103,6 +103,10 @@ def _show_routing(found: Report) -> None:
     )
 
 
+def _figure(value: float | None, digits: int = 0) -> str:
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
 def _show_behaviour(found: Report) -> None:
     measured = found.metrics.get("behaviour")
     if not isinstance(measured, dict):
@@ -114,7 +118,15 @@ def _show_behaviour(found: Report) -> None:
         rate, interval = measured[f"{variant}_skill"], measured[f"{variant}_skill_interval"]
         shown = "-" if rate is None else f"{rate:.0%} ({interval[0]:.0%} to {interval[1]:.0%})"
         tokens, seconds = measured[f"{variant}_skill_tokens"], measured[f"{variant}_skill_seconds"]
-        rows.append((f"{variant} the skill", measured[f"{variant}_skill_runs"], shown, tokens, seconds))
+        rows.append(
+            (
+                f"{variant} the skill",
+                measured[f"{variant}_skill_runs"],
+                shown,
+                _figure(tokens),
+                _figure(seconds, 1),
+            )
+        )
     output.say()
     output.table(("Behaviour", "Judged", "Passed", "Tokens", "Seconds"), rows, flexible="Behaviour")
     difference = measured["difference"]

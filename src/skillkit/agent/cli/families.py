@@ -85,7 +85,11 @@ def _plain(parameters: Sequence[Any]) -> list[Any]:
 
 def _process(parameter: Any, convert: Callable[[Any, Any], Any], context: typer.Context, value: Any) -> Any:
     if not _is_plain(parameter, value):
-        return convert(context, value)
+        try:
+            return convert(context, value)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")  # pydantic's
+            raise
     return value if parameter.callback is None else parameter.callback(context, parameter, value)
 
 

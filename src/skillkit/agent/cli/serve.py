@@ -94,7 +94,7 @@ def serve(
 ) -> None:
     """Serve skills to other programs."""
     if not mcp:
-        raise typer.BadParameter("name a protocol: --mcp", param_hint="'--mcp'")
+        raise typer.BadParameter("the protocol is required", param_hint="'--mcp'")
     host, port = _address(http) if http is not None else ("", 0)
     if print_config:
         kept = [*(["--scripts"] if scripts else []), *([] if watch else ["--no-watch"])]

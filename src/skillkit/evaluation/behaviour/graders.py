@@ -99,7 +99,7 @@ def _of_files(rule: Rule, *, absent_is_good: bool = False) -> Grader:
     def check_files(check: Check, run: Transcript, skill: str) -> Iterator[str]:
         files = _files(check.path, run)
         if not files and not absent_is_good:
-            yield f"there is no file {check.path}; there are {', '.join(list(run.files)[:5]) or 'none'}"
+            yield f"there is no file {check.path}; files: {', '.join(list(run.files)[:5]) or 'none'}"
         problems = [next(rule(check, text, name), "") for name, text in files.items()]
         if problems and all(problems):
             yield problems[0]
@@ -164,12 +164,12 @@ def _tool_calls(check: Check, run: Transcript, skill: str) -> Iterator[str]:
         if place is None:
             how = f" with {pattern}" if pattern else ""
             order = " in this order" if check.ordered else ""
-            yield f"{name} was not called{how}{order}; called were {called}"
+            yield f"{name} was not called{how}{order}; called: {called}"
             return
         if check.ordered:
             del remaining[: place + 1]
     if check.exact and len(run.calls) > len(check.values):
-        yield f"more was called; called were {called}"
+        yield f"more calls than expected; called: {called}"
 
 
 def _tools_absent(check: Check, run: Transcript, skill: str) -> Iterator[str]:
@@ -200,7 +200,7 @@ def _is_call(call: ToolCall, name: str, pattern: str | Mapping[str, object] | No
 def _skill_loaded(check: Check, run: Transcript, skill: str) -> Iterator[str]:
     for name in check.values or (skill,):
         if canonical_name(name) not in map(canonical_name, run.skills):
-            yield f"the skill {name} was not loaded; loaded were {', '.join(run.skills) or 'none'}"
+            yield f"the skill {name} was not loaded; loaded: {', '.join(run.skills) or 'none'}"
 
 
 def _skill_not_loaded(check: Check, run: Transcript, skill: str) -> Iterator[str]:
