@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from skillkit.agent.models.choice import choose
 from skillkit.agent.models.provider import ChatProvider
 from skillkit.agent.settings import SettingsFile
+from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.sources import BUNDLED
 from skillkit.evaluation.behaviour.budget import HANDFUL, Budget, Estimate
 from skillkit.evaluation.behaviour.executor import Executor
 from skillkit.evaluation.behaviour.judge import Judge
@@ -73,7 +75,13 @@ def run_behaviour(
             raise ConfigurationError(_without_price(executor.name, program=options.program is not None))
         runner = BehaviourRunner(
             Recordings(
-                options.recordings, options.replay, options.resume, options.accept_stale, options.ask_again
+                options.recordings,
+                options.replay,
+                options.resume,
+                options.accept_stale,
+                options.ask_again,
+                fixed=(BUNDLED, agent_home() / "store"),
+                apart=agent_home() / "tests" / "recordings",
             ),
             executor,
             options.runs,

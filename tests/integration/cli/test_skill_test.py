@@ -231,6 +231,17 @@ def test_behaviour_by_another_program_is_recorded_and_replayed(run_agent, create
     assert re.search(r"^with the skill .* \d+ +\d+\.\d$", shown, re.MULTILINE), "tokens are whole"
 
 
+def test_recordings_of_an_installed_skill_do_not_edit_it(run_agent, created, tmp_path):
+    cases = [{"id": 1, "prompt": "Go", "assertions": ['The output contains "done"']}]
+    (created / "evals" / "evals.json").write_text(json.dumps({"skill_name": "greeter", "evals": cases}))
+    assert run_agent("skill", "add", created, "--trusted").returncode == 0
+    common = ("skill", "test", "greeter", "--tier", "behaviour")
+    for arguments in (("--with", "echo done"), ("--replay",)):
+        done = run_agent(*common, *arguments)
+        assert done.returncode == 0, done.stderr
+    assert run_agent("skill", "verify").returncode == 0
+
+
 def test_a_paid_program_is_not_called_often_without_a_yes(run_agent, created, tmp_path):
     program = tmp_path / "program.py"
     program.write_text("print('x')\n")

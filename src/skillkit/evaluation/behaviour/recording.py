@@ -12,7 +12,7 @@ from pathlib import Path
 
 from skillkit.core.codec import decode
 from skillkit.core.digest import TreeDigest, tree_digest
-from skillkit.core.disk import replace_file, sync_folder
+from skillkit.core.disk import real_path, replace_file, sync_folder
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.foreign_json import read_json
 from skillkit.core.models import SkillMetadata
@@ -147,7 +147,7 @@ class Recordings:
     """Recordings, one file per run."""
 
     folder: Path | None = None
-    """The folder of recordings; None is the folder next to each file of cases."""
+    """The folder of recordings; None is the folder next to each file of cases, or in `apart`."""
     replay: bool = False
     """Use recordings only; send no model requests."""
     resume: bool = False
@@ -156,6 +156,10 @@ class Recordings:
     ask_again: bool = False
     """Repeat requests that were pending when an earlier test was killed, at the risk of sending them
     twice."""
+    fixed: tuple[Path, ...] = ()
+    """Folders whose files must not change, such as those of approved skills."""
+    apart: Path | None = None
+    """The folder of recordings of cases in `fixed`; a replay finds those next to the cases, too."""
     stale: int = field(default=0, init=False)
     """Number of accepted recordings of another version."""
     executor: str = field(default="", init=False)
@@ -237,7 +241,15 @@ class Recordings:
         return self._path(key).parent / "unfinished" / f"{digest_of(key.as_data())[7:39]}.{ending}"
 
     def _path(self, key: RunKey) -> Path:
-        return (self.folder or key.suite_folder / RECORDINGS) / key.file_name
+        beside = (self.folder or key.suite_folder / RECORDINGS) / key.file_name
+        if self.folder is not None or self.apart is None or not self._is_fixed(key.suite_folder):
+            return beside
+        path = self.apart / key.file_name
+        return beside if self.replay and not path.exists() else path
+
+    def _is_fixed(self, folder: Path) -> bool:
+        real = real_path(folder)
+        return any(real.is_relative_to(real_path(fixed)) for fixed in self.fixed)
 
     def _changes(self, found: _Recording, key: RunKey) -> list[str]:
         """Return the inputs of a recording that changed; a replay has no model to compare."""
