@@ -233,9 +233,9 @@ def test_behaviour_by_another_program_is_recorded_and_replayed(run_agent, create
 
 def test_recordings_of_an_installed_skill_do_not_edit_it(run_agent, created, tmp_path):
     cases = [{"id": 1, "prompt": "Go", "assertions": ['The output contains "done"']}]
-    (created / "evals" / "evals.json").write_text(json.dumps({"skill_name": "greeter", "evals": cases}))
-    assert run_agent("skill", "add", created, "--trusted").returncode == 0
-    common = ("skill", "test", "greeter", "--tier", "behaviour")
+    (created / "evals" / "evals.json").write_text(json.dumps({"evals": cases}))
+    assert run_agent("skill", "add", created, "--name", "other-name", "--trusted").returncode == 0
+    common = ("skill", "test", "other-name", "--tier", "behaviour")
     for arguments in (("--with", "echo done"), ("--replay",)):
         done = run_agent(*common, *arguments)
         assert done.returncode == 0, done.stderr
