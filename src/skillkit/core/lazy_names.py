@@ -1,5 +1,7 @@
 """Lazy imports of a package's names, and aliases of older names."""
 
+import sys
+import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
@@ -31,3 +33,15 @@ def older_names(module: str) -> Callable[[str], object]:
     """Return a `__getattr__` for `module` that imports its older names on first use."""
     package, _, name = module.rpartition(".")
     return lazy_names(package, _NOW_IN[name])
+
+
+def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], object]:
+    """Return a `__getattr__` for `module` that finds its names by an older one, with a DeprecationWarning."""
+
+    def find(name: str) -> object:
+        if name not in names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        warnings.warn(f"{name} is now {names[name]}", DeprecationWarning, stacklevel=2)
+        return getattr(sys.modules[module], names[name])
+
+    return find

@@ -1,10 +1,10 @@
 """Consent questions: the facts about a change, and how it is answered."""
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from skillkit.core.lazy_names import renamed
 from skillkit.core.text import escape_hidden
 from skillkit.install.capabilities import MEANINGS, Capabilities
 from skillkit.install.changes import FileChange
@@ -125,8 +125,4 @@ class PresetAnswers:
         return refuse_unattended(proposal)
 
 
-def __getattr__(name: str) -> object:
-    if name == "Unattended":
-        warnings.warn("Unattended is now PresetAnswers", DeprecationWarning, stacklevel=2)
-        return PresetAnswers
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = renamed(__name__, {"Unattended": "PresetAnswers"})

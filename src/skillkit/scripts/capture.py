@@ -9,7 +9,7 @@ from threading import Lock
 
 from skillkit.core.grants import Limits
 from skillkit.scripts.models import Captured, Outcome, ScriptResult
-from skillkit.scripts.sandbox.backend import Running, SandboxError
+from skillkit.scripts.sandbox.backend import ProcessTree, SandboxError
 
 _CHUNK = 1 << 16
 _LINE = 4096
@@ -99,7 +99,7 @@ class Stream:
 
 
 def run_to_end(
-    running: Running,
+    running: ProcessTree,
     limits: Limits,
     cancellation: Cancellation,
     follow: Callable[[str], object] | None = None,
@@ -136,7 +136,7 @@ class _Pump:
 
     def __init__(
         self,
-        running: Running,
+        running: ProcessTree,
         limits: Limits,
         cancellation: Cancellation,
         follow: Callable[[str], object] | None,

@@ -13,7 +13,7 @@ from skillkit.core.disk import remove_tree
 from skillkit.core.grants import Limits
 from skillkit.core.text import escape_hidden
 from skillkit.scripts.models import OutputFile
-from skillkit.scripts.sandbox.backend import Backend, Running
+from skillkit.scripts.sandbox.backend import Backend, ProcessTree
 from skillkit.scripts.sandbox.bubblewrap import OUTPUT_FOLDER
 from skillkit.scripts.sandbox.supervised import new_work_folder
 
@@ -115,7 +115,7 @@ def collect_files(folder: int, limits: Limits) -> tuple[tuple[OutputFile, ...], 
     return tuple(collection.files), tuple(left_out)
 
 
-def open_output(running: Running, output: Path, backend: Backend) -> int | None:
+def open_output(running: ProcessTree, output: Path, backend: Backend) -> int | None:
     """Return the folder of a run that has started, as a descriptor that outlives it."""
     if backend.mounts:
         return getattr(running, "output", None)  # one of another package may have none

@@ -30,7 +30,7 @@ from skillkit.scripts.network.attempts import Attempt
 from skillkit.scripts.network.gateway import Gateway
 from skillkit.scripts.node_environments import NodeStore
 from skillkit.scripts.pinned_run import PinnedRun, ScriptHead
-from skillkit.scripts.sandbox.backend import Backend, Running, needs_reachable_files
+from skillkit.scripts.sandbox.backend import Backend, ProcessTree, needs_reachable_files
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
 
 _WIDE_STORE = Path("/var/cache/skillkit/environments")
@@ -205,7 +205,7 @@ class LocalRunner(ThreadedRunner):
             files_left_out=left_out,
         )
 
-    def _started(self, run: PinnedRun, output: Path, gateway: Gateway | None) -> Running:
+    def _started(self, run: PinnedRun, output: Path, gateway: Gateway | None) -> ProcessTree:
         with ExitStack() as held:
             work = run.backend.work_folder()
             try:

@@ -17,7 +17,7 @@ from skillkit.core.exceptions import ConfigurationError, SkillsUseError
 from skillkit.core.extensions import Extensions
 from skillkit.core.foreign_json import read_json
 from skillkit.scripts.sandbox.backend import Backend
-from skillkit.scripts.sandbox.supervised import Unconfined
+from skillkit.scripts.sandbox.supervised import NoSandbox
 from skillkit.scripts.self_test import self_test
 
 logger = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ SANDBOXES = Extensions(
         "bwrap": "skillkit.scripts.sandbox.bubblewrap:Bubblewrap",
         "landlock": "skillkit.scripts.sandbox.landlock:Landlock",
         "sandbox-exec": "skillkit.scripts.sandbox.sandbox_exec:SandboxExec",
-        "none": "skillkit.scripts.sandbox.supervised:Unconfined",
+        "none": "skillkit.scripts.sandbox.supervised:NoSandbox",
     },
 )
 """In the order in which they are tried; those of other packages come after ours."""
@@ -117,12 +117,12 @@ class SandboxSelection:
             elif self.reason(backend) is None:
                 return backend
         if setting == "auto":
-            return Unconfined()
+            return NoSandbox()
         raise NoSandboxError(self._why_not(setting))
 
     def _why_not(self, setting: str) -> str:
         remedy = "allow this version of the skill to run unsandboxed"
-        if setting == Unconfined.name:
+        if setting == NoSandbox.name:
             return f"{SETTING}=none: without a sandbox only allowed skills run; {remedy}"
         tried = "; ".join(
             f"{name}: {reason}"

@@ -16,7 +16,7 @@ from daemons import DAEMONS, processes_with, until
 from skillkit.core.digest_memo import DigestMemo
 from skillkit.scripts import Grants, ScriptRequest
 from skillkit.scripts.sandbox.backend import Confinement
-from skillkit.scripts.sandbox.bubblewrap import Bubblewrap, BubblewrapRunning
+from skillkit.scripts.sandbox.bubblewrap import Bubblewrap, BubblewrapProcess
 from skillkit.scripts.selection import SandboxSelection
 
 
@@ -196,10 +196,10 @@ def test_files_of_the_machine_are_not_counted_before_the_root_has_changed(worksh
         pytest.skip("bwrap does not work here")
     counted = []
 
-    def start(self: Bubblewrap, confinement: Confinement, work: str) -> BubblewrapRunning:
-        opened = BubblewrapRunning.open_gate
+    def start(self: Bubblewrap, confinement: Confinement, work: str) -> BubblewrapProcess:
+        opened = BubblewrapProcess.open_gate
 
-        def open_gate(running: BubblewrapRunning, gate: int, confinement: Confinement) -> None:
+        def open_gate(running: BubblewrapProcess, gate: int, confinement: Confinement) -> None:
             again = os.dup(gate)
             null = os.open(os.devnull, os.O_WRONLY)
             opened(running, null, confinement)  # everything but the opening
@@ -210,7 +210,7 @@ def test_files_of_the_machine_are_not_counted_before_the_root_has_changed(worksh
             os.close(gate)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(BubblewrapRunning, "open_gate", open_gate)
+            patch.setattr(BubblewrapProcess, "open_gate", open_gate)
             return original(self, confinement, work)
 
     original = Bubblewrap.start

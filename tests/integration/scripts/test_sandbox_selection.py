@@ -10,7 +10,7 @@ from skillkit.scripts import Grants, Limits, LocalRunner, Outcome, ScriptRequest
 from skillkit.scripts.sandbox import seccomp
 from skillkit.scripts.sandbox.bubblewrap import Bubblewrap
 from skillkit.scripts.sandbox.landlock import Landlock
-from skillkit.scripts.sandbox.supervised import Unconfined
+from skillkit.scripts.sandbox.supervised import NoSandbox
 from skillkit.scripts.selection import SANDBOXES, NoSandboxError, SandboxSelection
 from skillkit.scripts.self_test import self_test
 
@@ -133,7 +133,7 @@ class Leaky:
     mounts = False
 
     def __init__(self):
-        self._inner = Unconfined()
+        self._inner = NoSandbox()
         self.missing, self.identity, self.work_folder, self.start = (
             self._inner.missing,
             self._inner.identity,

@@ -1,5 +1,6 @@
 """Capability cards and differences are facts, bounded and safe to show."""
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -300,10 +301,18 @@ def test_the_card_says_how_the_author_wants_it_run_and_what_of_that_is_not_done_
     assert card_of({"SKILL.md": b"---\nname: x\ndescription: d\n---\nBody\n"}).declared == ()
 
 
-def test_the_earlier_name_of_preset_answers_warns() -> None:
-    from skillkit.install import proposal
-
-    with pytest.warns(DeprecationWarning, match="PresetAnswers"):
-        assert proposal.Unattended is proposal.PresetAnswers
+@pytest.mark.parametrize(
+    ("module", "earlier", "name"),
+    [
+        ("install.proposal", "Unattended", "PresetAnswers"),
+        ("scripts.sandbox.backend", "GroupRunning", "ProcessGroup"),
+        ("scripts.sandbox.backend", "Running", "ProcessTree"),
+        ("scripts.sandbox.supervised", "SupervisedRunning", "SupervisedProcess"),
+    ],
+)
+def test_an_earlier_name_warns(module: str, earlier: str, name: str) -> None:
+    found = import_module(f"skillkit.{module}")
+    with pytest.warns(DeprecationWarning, match=name):
+        assert getattr(found, earlier) is getattr(found, name)
     with pytest.raises(AttributeError):
-        _ = proposal.Missing
+        _ = found.Missing

@@ -16,6 +16,7 @@ from typing import Protocol
 from skillkit.core.disk import remove_tree, unreachable
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Limits
+from skillkit.core.lazy_names import renamed
 from skillkit.scripts.exceptions import DependencyError
 from skillkit.scripts.sandbox.supervisor import descendants
 
@@ -102,7 +103,7 @@ class Usage:
     files: int | None = None
 
 
-class Running(Protocol):
+class ProcessTree(Protocol):
     """A tree of processes that has been started and can be ended."""
 
     stdout: int
@@ -148,7 +149,7 @@ class Backend(Protocol):
         """Where the script's private folder will be, as the script sees it; created at the start."""
         ...
 
-    def start(self, confinement: Confinement, work: str) -> Running: ...
+    def start(self, confinement: Confinement, work: str) -> ProcessTree: ...
 
 
 def another_user() -> int | None:
@@ -264,7 +265,7 @@ def tree_memory(root: int) -> int:
 
 
 @dataclass(slots=True)
-class GroupRunning:
+class ProcessGroup:
     """A process group, for systems where nothing stronger is at hand."""
 
     process: subprocess.Popen[bytes]
@@ -275,7 +276,7 @@ class GroupRunning:
     ended: int | None = None
 
     @classmethod
-    def start(cls, command: list[str], confinement: Confinement, work: str) -> "GroupRunning":
+    def start(cls, command: list[str], confinement: Confinement, work: str) -> "ProcessGroup":
         """Start `command` for a script, as another user if this is root."""
         user = hand_over(work, confinement)
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
@@ -321,3 +322,6 @@ class GroupRunning:
 def _discard(folder: str) -> None:
     with contextlib.suppress(OSError):
         remove_tree(Path(folder))
+
+
+__getattr__ = renamed(__name__, {"GroupRunning": "ProcessGroup", "Running": "ProcessTree"})

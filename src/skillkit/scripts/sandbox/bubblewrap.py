@@ -22,7 +22,7 @@ from skillkit.scripts.sandbox.backend import (
     SYSTEM_FILES,
     SYSTEM_FOLDERS,
     Confinement,
-    Running,
+    ProcessTree,
     SandboxError,
     Usage,
     another_user,
@@ -89,7 +89,7 @@ class Bubblewrap:
     def work_folder(self) -> str:
         return WORK_FOLDER
 
-    def start(self, confinement: Confinement, work: str) -> Running:
+    def start(self, confinement: Confinement, work: str) -> ProcessTree:
         program = _program("bwrap")
         if program is None:
             raise SandboxError("The program bwrap is no longer installed")
@@ -132,7 +132,7 @@ class Bubblewrap:
             except OSError as error:
                 raise SandboxError(f"Cannot start bwrap: {error.strerror}") from error
             ours.pop_all()
-        running = BubblewrapRunning(process, stdout, stderr, status)
+        running = BubblewrapProcess(process, stdout, stderr, status)
         try:
             running.open_gate(gate, confinement)
         except BaseException:
@@ -148,7 +148,7 @@ class Bubblewrap:
 
 
 @dataclass(slots=True)
-class BubblewrapRunning:
+class BubblewrapProcess:
     """A pid namespace: when its first process is gone, so is everything in it."""
 
     process: subprocess.Popen[bytes]

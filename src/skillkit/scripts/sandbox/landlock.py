@@ -16,7 +16,7 @@ from skillkit.scripts.sandbox.backend import (
     Mount,
     hand_over,
 )
-from skillkit.scripts.sandbox.supervised import SupervisedRunning, WithoutMounts
+from skillkit.scripts.sandbox.supervised import HostFolders, SupervisedProcess
 
 _NEEDED = 6
 """The first version that keeps signals and abstract sockets inside (Linux 6.12)."""
@@ -33,7 +33,7 @@ _ITSELF = "/proc/self"
 _CREATE_RULESET, _ASK_VERSION = 444, 1
 
 
-class Landlock(WithoutMounts):
+class Landlock(HostFolders):
     """Files, signals and TCP by Landlock; every other way out by seccomp."""
 
     name = "landlock"
@@ -52,7 +52,7 @@ class Landlock(WithoutMounts):
     def identity(self) -> str:
         return f"landlock {_version()} {Path(supervisor.__file__).stat().st_mtime_ns}"
 
-    def start(self, confinement: Confinement, work: str) -> SupervisedRunning:
+    def start(self, confinement: Confinement, work: str) -> SupervisedProcess:
         user = hand_over(work, confinement)
         network = NETWORK_FILES if confinement.network else ()
         system = (*SYSTEM_FOLDERS, *SYSTEM_FILES, *_STARTING_FILES, *network)
@@ -68,7 +68,7 @@ class Landlock(WithoutMounts):
             "devices": DEVICES,
             "writable": (work, *_sources(confinement.writable)),
         }
-        return SupervisedRunning.start(confinement, work, user=user, landlock=rules)
+        return SupervisedProcess.start(confinement, work, user=user, landlock=rules)
 
 
 def _sources(mounts: tuple[Mount, ...]) -> list[str]:

@@ -4,8 +4,8 @@ import os
 import platform
 import shutil
 
-from skillkit.scripts.sandbox.backend import Confinement, GroupRunning
-from skillkit.scripts.sandbox.supervised import WithoutMounts
+from skillkit.scripts.sandbox.backend import Confinement, ProcessGroup
+from skillkit.scripts.sandbox.supervised import HostFolders
 
 _PROGRAM = "sandbox-exec"
 _SYSTEM = (
@@ -22,7 +22,7 @@ _SYSTEM = (
 _NETWORK = ("/private/etc/hosts", "/private/etc/resolv.conf", "/private/var/run/resolv.conf")
 
 
-class SandboxExec(WithoutMounts):
+class SandboxExec(HostFolders):
     """Apple's own sandbox, driven by a written profile."""
 
     name = "sandbox-exec"
@@ -35,9 +35,9 @@ class SandboxExec(WithoutMounts):
     def identity(self) -> str:
         return "sandbox-exec 1"
 
-    def start(self, confinement: Confinement, work: str) -> GroupRunning:
+    def start(self, confinement: Confinement, work: str) -> ProcessGroup:
         command = [_PROGRAM, "-p", profile(confinement, work), *confinement.command]
-        return GroupRunning.start(command, confinement, work)
+        return ProcessGroup.start(command, confinement, work)
 
 
 def profile(confinement: Confinement, work: str) -> str:

@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from skillkit.core.lazy_names import renamed
 from skillkit.scripts.sandbox import supervisor
 from skillkit.scripts.sandbox.backend import (
     Confinement,
-    GroupRunning,
-    Running,
+    ProcessGroup,
+    ProcessTree,
     SandboxError,
     Usage,
     folder_size,
@@ -36,7 +37,7 @@ def new_work_folder() -> str:
     return os.path.realpath(tempfile.mkdtemp(prefix="skillkit-run-"))
 
 
-class WithoutMounts:
+class HostFolders:
     """Base of backends that show a script the machine's own folders."""
 
     confines = True
@@ -48,7 +49,7 @@ class WithoutMounts:
 
 
 @dataclass(slots=True)
-class SupervisedRunning:
+class SupervisedProcess:
     """The supervisor ends only after everything beneath it has ended."""
 
     process: subprocess.Popen[bytes]
@@ -69,7 +70,7 @@ class SupervisedRunning:
         user: int | None,
         limit_processes: bool = True,
         landlock: Mapping[str, object] | None = None,
-    ) -> "SupervisedRunning":
+    ) -> "SupervisedProcess":
         """Start the command as `user`, held by the rules of `landlock`; without them nothing confines it."""
         try:
             with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
@@ -171,7 +172,7 @@ def _tasks_of_this_user() -> int:
     return total
 
 
-class Unconfined(WithoutMounts):
+class NoSandbox(HostFolders):
     """No sandbox: a clean environment, limits and a supervised end. Only for what the user allowed."""
 
     name = "none"
@@ -183,8 +184,11 @@ class Unconfined(WithoutMounts):
     def identity(self) -> str:
         return ""
 
-    def start(self, confinement: Confinement, work: str) -> Running:
+    def start(self, confinement: Confinement, work: str) -> ProcessTree:
         if sys.platform != "linux":
-            return GroupRunning.start(list(confinement.command), confinement, work)
+            return ProcessGroup.start(list(confinement.command), confinement, work)
         user = hand_over(work, confinement)
-        return SupervisedRunning.start(confinement, work, user=user, limit_processes=user is not None)
+        return SupervisedProcess.start(confinement, work, user=user, limit_processes=user is not None)
+
+
+__getattr__ = renamed(__name__, {"SupervisedRunning": "SupervisedProcess"})
