@@ -87,6 +87,11 @@ def shown(text: str) -> str:
     return escape_hidden(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)")
 
 
+def count_of(number: int, thing: str) -> str:
+    """Return `1 skill`, `1,003 skills`."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def texts_in(value: object) -> Iterator[str]:
     """Yield every string in a value, keys included."""
     if isinstance(value, str):

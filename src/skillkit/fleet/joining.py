@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from skillkit.core.disk import agent_home, make_folder
+from skillkit.core.text import count_of
 from skillkit.core.threads import in_daemon_thread
 from skillkit.fleet.cluster import (
     AS_ITS_MACHINE,
@@ -96,7 +97,7 @@ async def _stay(
         unheard = UNHEARD_BUSY if busy else UNHEARD
         if silent is not None and not serving:
             serving = True
-            say(f"Serving {options.slots} runs at once as {options.name}")
+            say(f"Serving {count_of(options.slots, 'run')} at once as {options.name}")
         if ended or (leaving and loop.time() - leaving > _GOODBYE):
             say("Ended: drained" if ended else f"Ended: scripts were still running after {_GOODBYE:g} s")
             return

@@ -7,7 +7,7 @@ from typing import Any
 
 from skillkit.core.disk import real_path
 from skillkit.core.names import canonical_name
-from skillkit.core.text import escape_hidden
+from skillkit.core.text import count_of, escape_hidden
 from skillkit.install.exceptions import GitError, InstallError, LockFileError
 from skillkit.install.fetch import SkillSelector, fetch
 from skillkit.install.lock_hashes import fitting_formula, text_hash
@@ -52,7 +52,7 @@ class ForeignSkill:
             return None
         if not self.file_hashes:
             return "at the locked commit; the lock has no hashes for it"
-        return f"at the locked commit, {len(self.file_hashes)} files compared"
+        return f"at the locked commit, {count_of(len(self.file_hashes), 'file')} compared"
 
     def record(self, source: Source, revision: str | None, tree: SkillTree) -> InstalledSkill:
         """Return the entry our own lock would have for these files."""

@@ -17,6 +17,7 @@ from skillkit.core.disk import JsonFile, make_folder, real_path, sync_folder
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.foreign_json import parse_json, read_plain
 from skillkit.core.names import canonical_name
+from skillkit.core.text import count_of
 from skillkit.install.paths import installable
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry_state import MAX_PREVIOUS, UNREADABLE, RegistryState, RemovedSkill
@@ -46,7 +47,7 @@ def recover(
     state = _rebuilt(store, found, selection, now)
     return RepairResult(
         state,
-        f"{file.path} was {damage}.{kept} Recovered {len(state.skills)} skills from the "
+        f"{file.path} was {damage}.{kept} Recovered {count_of(len(state.skills), 'skill')} from the "
         f"store and {len(state.removed)} in the trash; approve them again before use.",
         {record.digest for record in found},
     )

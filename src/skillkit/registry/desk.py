@@ -4,13 +4,14 @@ from urllib.parse import urlsplit
 
 from starlette.responses import RedirectResponse, Response
 
+from skillkit.core.text import count_of
 from skillkit.registry.access import PUBLISH, READ, REVIEW, SCOPES, Caller, Purpose, State
 from skillkit.registry.exceptions import ForbiddenError, MissingError, RejectedError, UnauthorizedError
 from skillkit.registry.frame import COOKIE, button, form, moment, page, sent, skill_address
 from skillkit.registry.pages import compare, describe
 from skillkit.registry.server import Ask, Endpoint
 from skillkit.web.html import Markup, link, table, tag
-from skillkit.web.layout import command, count_of, field, nothing, section
+from skillkit.web.layout import command, field, nothing, section
 
 _MAX_FORM = 16 * 1024
 _CHOICES: dict[str, dict[str, tuple[str, ...]]] = {

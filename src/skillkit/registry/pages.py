@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from starlette.responses import PlainTextResponse, Response
 
 from skillkit.core.header import split
+from skillkit.core.text import count_of
 from skillkit.install.capabilities import Capabilities
 from skillkit.install.changes import diff_lines, excerpt, file_changes
 from skillkit.install.tree import SkillTree
@@ -23,7 +24,7 @@ from skillkit.registry.repository import tag_of
 from skillkit.registry.server import Ask, Endpoint
 from skillkit.registry.store import SkillRow, VersionRow
 from skillkit.web.html import Markup, link, table, tag
-from skillkit.web.layout import FILES, command, count_of, facts, field, nothing, search, section
+from skillkit.web.layout import FILES, command, facts, field, nothing, search, section
 from skillkit.web.markdown import render
 
 

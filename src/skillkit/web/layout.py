@@ -122,11 +122,6 @@ def search(address: str, button: str, *fields: object, **attributes: object) -> 
     )
 
 
-def count_of(number: int, thing: str) -> str:
-    """Return `1 skill`, `1,003 skills`."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
 def nothing(*text: object) -> Markup:
     """Return an empty state: why there is nothing to show, and what to type."""
     return tag("p", *text, class_="nothing")

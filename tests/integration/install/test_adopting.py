@@ -183,7 +183,7 @@ dependencies:
     assert [(skill.name, skill.revision, skill.source.follows) for skill in changed] == [
         ("pdf", wanted, "main")
     ]
-    assert "1 files compared" in " ".join(person.last.offers[0].notes)
+    assert "1 file compared" in " ".join(person.last.offers[0].notes)
     assert {left.path for left in changed.left_out} == {"xls", "mine"}
     assert [*installer.sync(lock)] == []
     installer.update("pdf")

@@ -9,7 +9,7 @@ from skillkit.agent.cli.progress import Progress, ProgressBar, about_download
 from skillkit.agent.cli.typed_ahead import discard_typed_ahead
 from skillkit.agent.exceptions import ModelFileError
 from skillkit.agent.models.provider import ChatProvider
-from skillkit.core.text import escape_hidden
+from skillkit.core.text import count_of, escape_hidden
 from skillkit.install.changes import excerpt
 from skillkit.install.fetch import Choice
 from skillkit.install.proposal import PresetAnswers, Proposal, ProposedSkill
@@ -150,8 +150,8 @@ def _show_difference(offer: ProposedSkill, *, full: bool) -> None:
     for line in part.lines:
         colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
         screen.print(output.shown(f"  {line}", colour), soft_wrap=True)
-    hidden = [output.count(part.hidden_lines, "changed line")] if part.hidden_lines else []
-    hidden += [output.count(part.hidden_characters, "changed character")] if part.hidden_characters else []
+    hidden = [count_of(part.hidden_lines, "changed line")] if part.hidden_lines else []
+    hidden += [count_of(part.hidden_characters, "changed character")] if part.hidden_characters else []
     if hidden:
         text = f"  !!! {' and '.join(hidden)} NOT shown above; --full shows everything"
         screen.print(output.shown(text, "bold red"), soft_wrap=True)

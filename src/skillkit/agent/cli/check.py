@@ -8,6 +8,7 @@ from skillkit.agent.cli.families import Result
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.core.grants import environment_problems
 from skillkit.core.names import canonical_name
+from skillkit.core.text import count_of
 from skillkit.install.enabled import ActivationReport, EnabledSkills, SkillStatus
 from skillkit.install.views import report_view
 from skillkit.scripts.catalogue import find_scripts, missing_scripts
@@ -70,7 +71,7 @@ def _line(status: SkillStatus) -> "Text":
     if status.refusal is not None and status.refusal.code != "disabled":
         mark, state, style = "✗", status.refusal.code, "yellow"
     scripts, toolsets = len(find_scripts(status.skill)), len(status.skill.toolsets)
-    counts = f"{output.count(scripts, 'script')}, {output.count(toolsets, 'toolset')}"
+    counts = f"{count_of(scripts, 'script')}, {count_of(toolsets, 'toolset')}"
     trust = "trusted" if status.trust.trusted else f"untrusted: {status.trust.reason}"
     text = f"  {mark} {status.skill.name} ({state}) - {counts}"
     return output.shown(f"{text}{f' [{commit[:8]}]' if commit else ''} - {trust}", style)

@@ -14,7 +14,7 @@ from skillkit.core.events import Kind
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
-from skillkit.core.text import escape_hidden
+from skillkit.core.text import count_of, escape_hidden
 from skillkit.disclosure.tools import Argument
 from skillkit.matching import SkillMatcher
 
@@ -184,7 +184,7 @@ def show_why(runtime: "AgentRuntime") -> None:
         output.say("No skill came close to the last request.")
     others = len(runtime.manager.list_skills()) - len(rows)
     if others:
-        output.say(f"{output.count(others, 'other skill')} did not come near. To see all: agent skill list")
+        output.say(f"{count_of(others, 'other skill')} did not come near. To see all: agent skill list")
 
 
 def show_cost(runtime: "AgentRuntime") -> None:

@@ -9,7 +9,7 @@ from skillkit.agent.cli import output
 from skillkit.agent.cli.families import Family
 from skillkit.agent.cli.options import examples
 from skillkit.core.manager import SkillManager
-from skillkit.core.text import escape_hidden
+from skillkit.core.text import count_of, escape_hidden
 from skillkit.disclosure import Disclosure, SkillContextProvider
 from skillkit.disclosure.cost import CostReport, cost_report
 from skillkit.matching import SkillMatcher
@@ -46,7 +46,7 @@ def demo() -> None:
 
 
 def _show_catalogue(report: CostReport) -> None:
-    output.say(f"1. Find skills: {output.count(len(report.skills), 'skill')} found, headers read", "bold")
+    output.say(f"1. Find skills: {count_of(len(report.skills), 'skill')} found, headers read", "bold")
     rows = [(skill.id, skill.tier1, f"{skill.tier2 or 0:,}", f"{skill.tier3:,}") for skill in report.skills]
     output.table(("Skill", "Its line", "Instructions", "Files"), rows, flexible="Skill")
     output.say(f"Tokens. Every prompt carries the lines alone: {report.catalogue:,} tokens with the frame.")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
 from skillkit.core.codec import encode
-from skillkit.core.text import escape_hidden
+from skillkit.core.text import count_of, escape_hidden
 from skillkit.evaluation.report import BAD, CaseOutcome, Report, Tier, pass_rate
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _show_routing(found: Report) -> None:
 
     output.say()
     output.table(
-        ("Routing", f"mode {measured['mode']}, {output.count(measured['library'], 'skill')}"),
+        ("Routing", f"mode {measured['mode']}, {count_of(measured['library'], 'skill')}"),
         [
             ("precision", share("precision")),
             ("recall", share("recall")),

@@ -14,6 +14,7 @@ from skillkit.agent.cli.options import examples
 from skillkit.agent.journal import journal_path
 from skillkit.core.codec import encode
 from skillkit.core.names import canonical_name
+from skillkit.core.text import count_of
 from skillkit.journal import EventFilter, JournalReader, sqlite
 
 app = group("journal", "Export, prune and measure the journal.")
@@ -67,4 +68,4 @@ def prune(
     with closing(sqlite.open_for_writing(journal_path())) as database:
         gone = sqlite.prune(database, days(keep), max_megabytes << 20)
         database.execute("VACUUM")
-    output.say(f"Deleted {output.count(gone, 'event')}.")
+    output.say(f"Deleted {count_of(gone, 'event')}.")

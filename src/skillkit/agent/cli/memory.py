@@ -9,6 +9,7 @@ import typer
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.families import Result, group
 from skillkit.agent.memory import Fact, Memory
+from skillkit.core.text import count_of
 
 app = group("memory", "List, search and delete remembered facts.")
 
@@ -37,7 +38,7 @@ def forget(
     if identity is not None and not gone:
         output.complain(f"There is no fact {identity}. See them with: agent memory list")
         raise typer.Exit(outcome.ERROR)
-    output.say(f"Forgot {output.count(gone, 'fact')}.")
+    output.say(f"Forgot {count_of(gone, 'fact')}.")
 
 
 def _result(facts: Sequence[Fact], otherwise: str) -> Result:

@@ -152,11 +152,6 @@ def _filled(line: str, width: int) -> str:
     return textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
 
 
-def count(number: int, what: str) -> str:
-    """`1 script`, `2 scripts`."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def print_json(data: object) -> None:
     """Print data as JSON; ASCII only, so that no control sequence reaches a terminal."""
     sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=True, default=str) + "\n")

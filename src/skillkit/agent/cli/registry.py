@@ -19,7 +19,7 @@ from skillkit.agent.cli.options import examples
 from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.extras import pip_install
-from skillkit.core.text import escape_hidden
+from skillkit.core.text import count_of, escape_hidden
 from skillkit.registry.access import OPERATOR, PATH, Caller, Purpose, Visibility
 from skillkit.registry.accounts import Accounts, RateLimits
 from skillkit.registry.blobs import open_blobs
@@ -347,7 +347,7 @@ def import_(
     """Import skills from a source, held like uploads, or a whole export."""
     if Path(source).is_file() and is_export(Path(source)):
         rows, count = import_export(registry, Path(source))
-        output.say(f"Imported {rows:,} rows and {count:,} archives.")
+        output.say(f"Imported {count_of(rows, 'row')} and {count_of(count, 'archive')}.")
         return
     if not owner:
         raise typer.BadParameter("is required to import skills", param_hint="'--owner'")
@@ -379,7 +379,10 @@ def export(
     """Export all rows and archives to one file, also while serving."""
     begun = None if since is None else since.replace(tzinfo=UTC).timestamp()
     rows, count = write_export(registry, file, begun)
-    output.say(f"Wrote {rows:,} rows and {count:,} archives to {escape_hidden(str(file))}", whole=True)
+    output.say(
+        f"Wrote {count_of(rows, 'row')} and {count_of(count, 'archive')} to {escape_hidden(str(file))}",
+        whole=True,
+    )
 
 
 @_command(app, "verify", "agent registry verify")
@@ -391,7 +394,7 @@ def verify(
 ) -> None:
     """Verify the digest of every archive and file."""
     if orphans:
-        output.remark(f"Removed {remove_orphans(registry):,} archives that no version references.")
+        output.remark(f"Removed {count_of(remove_orphans(registry), 'unreferenced archive')}.")
     problems = 0
     for problem in check_digests(registry):
         problems += 1

@@ -6,6 +6,7 @@ from datetime import datetime
 from urllib.parse import urlencode
 
 from skillkit.core.events import Kind
+from skillkit.core.text import count_of
 from skillkit.inspector.layout import conversation_address, known_names, page, skill_names
 from skillkit.inspector.library import Library, request_text
 from skillkit.inspector.pages.events import PARTS, entry, first_words, tokens_in, tokens_said
@@ -14,7 +15,7 @@ from skillkit.inspector.pages.why_not import why_not
 from skillkit.journal.reading import StoredEvent
 from skillkit.web.charts import Column, columns
 from skillkit.web.html import Markup, link, table, tag
-from skillkit.web.layout import count_of, field, legend, local_time, nothing, search, section, tiles
+from skillkit.web.layout import field, legend, local_time, nothing, search, section, tiles
 
 PAGE = 100
 MAX_EVENTS = 2_000

@@ -3,7 +3,7 @@
 import shlex
 from itertools import islice
 
-from skillkit.core.text import one_line
+from skillkit.core.text import count_of, one_line
 from skillkit.disclosure.cost import CostReport
 from skillkit.disclosure.disclosed import TokenUse
 from skillkit.inspector.attention import Need, needs
@@ -14,7 +14,7 @@ from skillkit.install.enabled import SkillStatus
 from skillkit.journal import Kind
 from skillkit.web.charts import bar
 from skillkit.web.html import Markup, link, tag
-from skillkit.web.layout import command, count_of, field, legend, nothing, panel, search, tiles
+from skillkit.web.layout import command, field, legend, nothing, panel, search, tiles
 
 DAYS = 14
 LATELY = (Kind.MATCHED, Kind.SCRIPT_RUN, Kind.SCRIPT_DENIED, Kind.REFUSED)

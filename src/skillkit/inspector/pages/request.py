@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from skillkit.core.names import canonical_name
+from skillkit.core.text import count_of
 from skillkit.disclosure import Disclosure, SkillSession
 from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.inspector.layout import known_names, page, skill_link, skill_names, state
@@ -15,7 +16,7 @@ from skillkit.matching import Match
 from skillkit.matching.settings import Mode
 from skillkit.web.charts import bar
 from skillkit.web.html import Markup, link, table, tag
-from skillkit.web.layout import badge, choice, count_of, field, legend, nothing, search, section
+from skillkit.web.layout import badge, choice, field, legend, nothing, search, section
 
 MAX_REQUEST = 8_192
 MAX_ROWS = 60

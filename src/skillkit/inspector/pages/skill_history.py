@@ -7,6 +7,7 @@ from datetime import date, timedelta
 from urllib.parse import quote
 
 from skillkit.core.models import SkillMetadata
+from skillkit.core.text import count_of
 from skillkit.disclosure.session import Origin
 from skillkit.inspector.layout import conversation_address, iso_time
 from skillkit.inspector.library import USES, Library
@@ -17,7 +18,7 @@ from skillkit.install.enabled import SkillStatus
 from skillkit.install.record import InstalledSkill
 from skillkit.journal import EventFilter, Kind, SkillUsage
 from skillkit.web.html import Markup, link, table, tag
-from skillkit.web.layout import badge, command, count_of, local_time, nothing, section, tiles
+from skillkit.web.layout import badge, command, local_time, nothing, section, tiles
 
 EVENTS = 20
 DAYS = 30

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata
-from skillkit.core.text import one_line
+from skillkit.core.text import count_of, one_line
 from skillkit.disclosure.cost import SkillCost
 from skillkit.inspector.layout import COUNTING, NOT_YET, page, skill_address, state, why_trusted
 from skillkit.inspector.library import Library, LibraryCost, Snapshot
@@ -16,7 +16,7 @@ from skillkit.install.enabled import SkillStatus
 from skillkit.journal import SkillUsage
 from skillkit.web.charts import bar
 from skillkit.web.html import Markup, link, table, tag
-from skillkit.web.layout import badge, choice, count_of, field, legend, nothing, place, search, section
+from skillkit.web.layout import badge, choice, field, legend, nothing, place, search, section
 
 PAGE = 50
 MAX_PROBLEMS = 200

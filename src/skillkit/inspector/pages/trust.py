@@ -5,13 +5,14 @@ from datetime import datetime
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
+from skillkit.core.text import count_of
 from skillkit.inspector.layout import NOT_YET, action_address, iso_time, page, skill_link, why_trusted
 from skillkit.inspector.library import Library
 from skillkit.install.changes import file_changes
 from skillkit.install.consents import Consent
 from skillkit.install.enabled import SkillStatus
 from skillkit.web.html import Markup, link, table, tag
-from skillkit.web.layout import badge, command, count_of, nothing, place, section
+from skillkit.web.layout import badge, command, nothing, place, section
 
 MAX_ROWS = 200
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from skillkit.core.process import FolderLimit, run
-from skillkit.core.text import escape_hidden
+from skillkit.core.text import count_of, escape_hidden
 from skillkit.install.exceptions import (
     AccessError,
     GitError,
@@ -223,7 +223,7 @@ class GitRemote:
         missing = [oid for oid, found in zip(oids, self.objects(oids), strict=True) if found is None]
         if not missing:
             return
-        self.progress(f"Fetching {len(missing)} files from {self.url}")
+        self.progress(f"Fetching {count_of(len(missing), 'file')} from {self.url}")
         self._remote(
             *("-c", "fetch.negotiationAlgorithm=noop"),
             *(*_FETCH, "--filter=blob:none", "--stdin", _REMOTE),

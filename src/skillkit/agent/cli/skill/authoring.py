@@ -13,7 +13,7 @@ from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.families import Family, Result
 from skillkit.agent.cli.options import Format, ReportFormat, examples
 from skillkit.agent.cli.overview import find_skill
-from skillkit.core.text import escape_hidden
+from skillkit.core.text import count_of, escape_hidden
 from skillkit.evaluation.clients import CLIENTS, treatments
 from skillkit.evaluation.rendering import rendered
 from skillkit.evaluation.validation import Validation, as_report, validate_paths
@@ -134,7 +134,7 @@ def validate(
             _show(result, clients)
         errors = sum(len(result.errors) for result in results)
         warnings = sum(len(result.warnings) for result in results)
-        summed = f"{output.count(errors, 'error')}, {output.count(warnings, 'warning')}"
+        summed = f"{count_of(errors, 'error')}, {count_of(warnings, 'warning')}"
         if clients:
             summed = f"{sum(map(bool, refused))} refused"
         output.say(f"{len(results)} checked: {summed}", "red" if any(refused) else "green")

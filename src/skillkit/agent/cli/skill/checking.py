@@ -12,6 +12,7 @@ from skillkit.agent.cli.options import MaxBytes, MaxFiles, NoEnable, Trusted, Ye
 from skillkit.agent.cli.skill.installing import changed_result, enable, installer, show_use
 from skillkit.agent.cli.skill_names import ManyInstalled
 from skillkit.core.limits import SKILL_BYTES, SKILL_FILES
+from skillkit.core.text import count_of
 from skillkit.install.inspection import Verification
 from skillkit.install.lockfile import LOCK_FILE, find_lock
 from skillkit.install.tree import TreeLimits
@@ -100,7 +101,7 @@ def sync(
         if write:
             target = lock or Path(LOCK_FILE)
             locked = opened.lock(target, names or ())
-            done = f"Locked {output.count(len(locked), 'skill')} in {target}"
+            done = f"Locked {count_of(len(locked), 'skill')} in {target}"
             data = {"locked": [installed_view(item) for item in locked]}
             return Result(data, lambda: output.say(done, "green"))
         target = lock or find_lock(Path())

@@ -5,7 +5,7 @@ from skillkit.agent.cli.families import Family, Result
 from skillkit.agent.cli.options import Folders, examples
 from skillkit.agent.cli.overview import find_skill, show_problems
 from skillkit.agent.cli.skill_names import SkillName
-from skillkit.core.text import escape_hidden
+from skillkit.core.text import count_of, escape_hidden
 from skillkit.install.views import SkillDetails, details_view
 
 app = Family()
@@ -63,7 +63,7 @@ def _facts_of_files(details: SkillDetails) -> list[tuple[str, object]]:
         return [("files", details.problem)]
     return [
         ("digest", tree.digest.digest),
-        ("size", f"{output.count(len(tree.files), 'file')}, {tree.size:,} bytes"),
+        ("size", f"{count_of(len(tree.files), 'file')}, {tree.size:,} bytes"),
         *(("edited", edit) for edit in details.edits),
         *((label, ", ".join(values)) for label, values in details.card.facts()),
         *((("offers", ", ".join(details.tools)),) if details.tools else ()),

@@ -9,7 +9,7 @@ from skillkit.agent.cli.families import Family, Result
 from skillkit.agent.cli.options import Folders, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.cli.progress import Progress
-from skillkit.core.text import one_line
+from skillkit.core.text import count_of, one_line
 from skillkit.disclosure.cost import CostReport, cost_report
 from skillkit.disclosure.tokens import EncodingCounter, TokenCounter, TokenEstimator
 from skillkit.install.selection import Selection
@@ -63,9 +63,7 @@ def _show_cost(report: CostReport) -> None:
         ("Every request pays", "Tokens", ""),
         [
             (
-                one_line(
-                    f"catalogue of {output.count(report.listed, 'skill')}{left} (budget {report.budget:,})"
-                ),
+                one_line(f"catalogue of {count_of(report.listed, 'skill')}{left} (budget {report.budget:,})"),
                 f"{report.catalogue:,}",
                 _bar(report.catalogue, report.static),
             ),

@@ -17,7 +17,7 @@ from skillkit.agent.journal import open_journal
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.models import SkillMetadata
 from skillkit.core.pythons import header_clauses
-from skillkit.core.text import escape_hidden
+from skillkit.core.text import count_of, escape_hidden
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind, npm_consent, packages_consent
 from skillkit.install.views import needed_package_view, node_project_view
 from skillkit.scripts.distributions import normalised
@@ -104,9 +104,9 @@ def packages(  # noqa: PLR0917 -- the options of a command
 def _show_given(skill: SkillMetadata, given: list[Consent]) -> None:
     for each in given:
         if each.kind is ConsentKind.NPM:
-            words = f"{output.count(len(locked_names(each.detail)), 'package')} of Node.js"
+            words = f"{count_of(len(locked_names(each.detail)), 'package')} of Node.js"
         else:
-            words = output.count(sum(1 for line in each.detail.splitlines() if "==" in line), "package")
+            words = count_of(sum(1 for line in each.detail.splitlines() if "==" in line), "package")
         output.say(f"Scripts of {escape_hidden(skill.name)} get {words}, locked by hash.")
         output.remark(f"To revoke it: agent config revoke {skill.canonical_name} --kind {each.kind.value}")
 

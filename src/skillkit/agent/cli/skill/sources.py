@@ -18,7 +18,7 @@ from skillkit.core.disk import agent_home, remove_tree
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.extras import pip_install
 from skillkit.core.packages import package_skill_folders
-from skillkit.core.text import escape_hidden
+from skillkit.core.text import count_of, escape_hidden
 from skillkit.install.added_sources import REMOTE_FOLDER, AddedSource, AddedSources, remote_folder
 from skillkit.integrations.mcp.client import MCPSkillSource, RemoteSkill
 
@@ -62,7 +62,7 @@ def add(
             announced = asyncio.run(_fetch(source, asker))
     _sources().add(source)
     names = [skill.name for skill in _skills_of(source)]
-    output.say(f"Added {escape_hidden(name)}: {output.count(len(names), 'skill')}", "green")
+    output.say(f"Added {escape_hidden(name)}: {count_of(len(names), 'skill')}", "green")
     for found in names:
         output.say(f"  {escape_hidden(found)}{' (not fetched)' if found in announced else ''}")
     if fetched := [found for found in names if found not in announced]:
@@ -125,7 +125,7 @@ async def _offer(remote: MCPSkillSource, skill: RemoteSkill, asker: Asker) -> bo
     size = sum(file.size for file in skill.tree.files.values())
     described = output.summary(str(skill.frontmatter.get("description") or ""), 200)
     output.remark(f"{escape_hidden(skill.name)}: {described}")
-    output.remark(f"  {output.count(len(skill.tree.files), 'file')}, {size:,} bytes, {skill.digest}")
+    output.remark(f"  {count_of(len(skill.tree.files), 'file')}, {size:,} bytes, {skill.digest}")
     agreed = await asyncio.to_thread(asker.confirm, f"Fetch {escape_hidden(skill.name)}?")
     if agreed:
         await remote.consent(skill.uri, skill.digest)
