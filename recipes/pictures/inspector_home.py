@@ -20,7 +20,7 @@ from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.evaluation.archive import ReportArchive
 from skillkit.evaluation.cases import Case, Routing
 from skillkit.evaluation.report import BAD, GOOD, Report, SkillUnderTest
-from skillkit.evaluation.routing import routed_cases, run_routing
+from skillkit.evaluation.routing import route, routed_cases
 from skillkit.install.enabled import EnabledSkills
 from skillkit.integrations.default_tools import default_provider
 from skillkit.journal import SqliteJournal
@@ -207,7 +207,7 @@ def _tests(enabled: EnabledSkills, folder: Path) -> Iterator[Event]:
             status = enabled.status(enabled.manager.get_skill(name))
             digest = status.trust.digest or ""
             cases = [Case(text, (text,), skill=name, routing=Routing((name,))) for text in texts]
-            results = tuple(run_routing(matcher, routed_cases(cases, name)))
+            results = tuple(route(matcher, case) for case in routed_cases(cases, name))
             created = datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             under_test = SkillUnderTest(name, str(status.skill.base_dir), digest)
             kept = ReportArchive(folder).keep(Report(results, (under_test,), created=created, tool=TOOL))

@@ -21,7 +21,14 @@ def sessions(page: Path) -> list[tuple[list[str], str]]:
     return shown
 
 
+@pytest.fixture
+def no_selection(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `agent skill enable` stores counts where AGENT_SKILLS is not set; `home` sets it."""
+    monkeypatch.delenv("AGENT_SKILLS")
+
+
 @pytest.mark.parametrize("name", ["agent.md", "start/agent.md"])
+@pytest.mark.usefixtures("no_selection")
 def test_the_page_tells_the_truth(name: str, agent, home: Path, online: OpenAIServer, write_skill) -> None:
     write_skill("my-skill", into=home / "skills")
     found = sessions(DOCS / name)
