@@ -22,8 +22,8 @@ def sessions(page: Path) -> list[tuple[list[str], str]]:
 
 
 @pytest.fixture
-def no_selection(agent, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `agent skill enable` stores counts where AGENT_SKILLS is not set; `agent` sets it."""
+def no_selection(online: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `agent skill enable` stores counts where AGENT_SKILLS is not set; `online` sets it."""
     monkeypatch.delenv("AGENT_SKILLS")
 
 
