@@ -67,6 +67,13 @@ def test_home_answers_what_is_active_needed_done_and_never_used(page: Page) -> N
     expect(page.locator("#unused .command")).to_contain_text("agent skill disable")
 
 
+def test_heads_of_tables_are_printed(page: Page, running: Inspecting) -> None:
+    page.goto(running.root + "/tests")
+    page.emulate_media(media="print")
+    expect(page.get_by_role("button", name="Passed")).to_be_visible()
+    expect(page.get_by_role("button", name="Copy").first).to_be_hidden()
+
+
 def test_tables_sort_by_their_heads_and_filter_while_typing(page: Page, running: Inspecting) -> None:
     page.goto(running.root + "/tests")
     head = page.get_by_role("button", name="Passed")
