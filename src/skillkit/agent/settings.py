@@ -92,8 +92,8 @@ class Settings:
         read = _READERS.get(name, _text)
         if not dot:
             return replace(self, **{name: read(key, value)})
-        mended = replace(self.of(provider), **{name: read(key, value) if value else None})
-        return replace(self, providers={**self.providers, provider: mended})
+        changed = replace(self.of(provider), **{name: read(key, value) if value else None})
+        return replace(self, providers={**self.providers, provider: changed})
 
 
 class SettingsFile:

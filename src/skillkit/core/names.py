@@ -49,7 +49,7 @@ def refusal(name: str) -> str | None:
     return None
 
 
-def mended(name: str) -> str:
+def flat_name(name: str) -> str:
     """Return `name` with hyphens for slashes between its parts; unchanged if it could leave the folder."""
     if "/" not in name:
         return name
@@ -62,7 +62,7 @@ def plain_name(name: str) -> str:
 
     A name that is refused, or that no title would hold, comes back as it is.
     """
-    whole = mended(name)
+    whole = flat_name(name)
     if refusal(whole) is not None or not _MENDABLE.fullmatch(name):
         return name
     return _TITLE_JOINTS.sub("-", whole).strip("-").lower()

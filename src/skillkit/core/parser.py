@@ -29,7 +29,7 @@ from skillkit.core.fields import (
 from skillkit.core.header import FIRST_READ, HEAD_BYTES, MAX_HEADER_BYTES, Split, load, split
 from skillkit.core.lazy_names import older_names
 from skillkit.core.models import NO_REQUIREMENTS, SkillMetadata, SkillSource
-from skillkit.core.names import canonical_name, deviation, mended, refusal
+from skillkit.core.names import canonical_name, deviation, flat_name, refusal
 from skillkit.core.recovery import UNREADABLE, first_heading, quoted_values, readable_fields
 from skillkit.core.simple_header import Field
 from skillkit.core.text import escape_hidden, has_hidden, texts_in
@@ -84,7 +84,7 @@ class _Parse:
         self.diagnostics: list[Diagnostic] = []
         self.recovered = False
         """The header had to be guessed."""
-        self.mended = False
+        self.repaired = False
         """The header was broken, and its meaning is unambiguous."""
         self.may_hide = False
         """Whether the header could contain hidden characters."""
@@ -111,7 +111,7 @@ class _Parse:
             self._note_triggers()
         name = self._name(values)
         description = self._description(values)
-        if self.recovered or self.mended:
+        if self.recovered or self.repaired:
             for attribute in GRANTS & values.keys():
                 if values.pop(attribute):
                     self.note(
@@ -177,7 +177,7 @@ class _Parse:
                 self.note("broken-field", message, line=number)
             self.recovered = self.may_hide = True
             return fields
-        self.mended = True
+        self.repaired = True
         line = getattr(error, "line", None)
         self.note("unquoted-value", f"{error}. Read as if the value were in quotes", line=line)
         return fields
@@ -320,7 +320,7 @@ class _Parse:
             self.recovered = True
             self.note("missing-name", f"Name is missing; using the folder's name: '{escape_hidden(folder)}'")
         name = self._required("name", values)
-        if not self.strict and (whole := mended(name)) != name:
+        if not self.strict and (whole := flat_name(name)) != name:
             self.note("name-separator", f"Name '{name}' contains '/'; it is read as '{whole}'", field="name")
             name = whole
         if (reason := refusal(name)) is not None:

@@ -30,14 +30,14 @@ _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(\S.*)")
 def quoted_values(text: str) -> str | None:
     """Return `text` with quotes around top-level values that need them; None if none does."""
     lines = text.split("\n")
-    mended = False
+    repaired = False
     for number, line in enumerate(lines):
         entry = _TOP_LEVEL.fullmatch(line.rstrip(" \t\r"))
         if entry and _needs_quotes(entry["value"]):
             quoted = entry["value"].replace("'", "''")
             lines[number] = f"{entry['key']}: '{quoted}'"
-            mended = True
-    return "\n".join(lines) if mended else None
+            repaired = True
+    return "\n".join(lines) if repaired else None
 
 
 def _needs_quotes(value: str) -> bool:

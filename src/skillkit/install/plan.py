@@ -172,7 +172,7 @@ def offer_of(
     if free < LOW_SPACE:
         notes = (*notes, f"only {free // 1_000_000} MB are free on the disk")
     if skill.mended_from:
-        notes = (*notes, f"name mended from '{escape_hidden(skill.mended_from)}'")
+        notes = (*notes, f"name derived from '{escape_hidden(skill.mended_from)}'")
     elif skill.declared_name:
         declared = escape_hidden(skill.declared_name)
         notes = (*notes, f"it declares the name '{declared}' and is installed as '{skill.name}'")

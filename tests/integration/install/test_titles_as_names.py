@@ -27,8 +27,8 @@ def added(installer: SkillInstaller, repository: Repository) -> SkillInstaller:
 
 def test_the_name_is_mended_and_the_card_says_so(added: SkillInstaller, person: Person, home: Path) -> None:
     offers = {offer.name: offer for offer in person.last.offers}
-    assert f"name mended from '{TITLE}'" in offers[PLAIN].notes
-    assert not any("mended" in note for note in offers["pdf"].notes)
+    assert f"name derived from '{TITLE}'" in offers[PLAIN].notes
+    assert not any("derived" in note for note in offers["pdf"].notes)
     (skill,) = (skill for skill in added.registry.load().skills.values() if skill.mended_from)
     assert (skill.name, skill.name_canonical, skill.mended_from) == (PLAIN, PLAIN, TITLE)
     assert (home / "skills" / PLAIN / "SKILL.md").is_file()

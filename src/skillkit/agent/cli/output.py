@@ -43,7 +43,7 @@ def shown(text: object, style: str = "") -> "Text":
 
 def summary(text: str, limit: int = 400, *, title: str = "") -> str:
     """Return a description as one truncated line for a table, with the title its name derives from."""
-    return shortened(f"(name mended from '{title}') {text}" if title else text, limit)
+    return shortened(f"(name derived from '{title}') {text}" if title else text, limit)
 
 
 def say(text: str = "", style: str = "", *, whole: bool = False) -> None:

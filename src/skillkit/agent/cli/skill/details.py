@@ -33,7 +33,7 @@ def _facts_of_skill(details: SkillDetails) -> list[tuple[str, object]]:
     status, skill = details.status, details.status.skill
     title = escape_hidden(status.installed.mended_from) if status.installed else ""
     return [
-        ("name", f"{skill.name} (name mended from '{title}')" if title else skill.name),
+        ("name", f"{skill.name} (name derived from '{title}')" if title else skill.name),
         ("description", output.summary(skill.description, 2000)),
         ("version", skill.version or "-"),
         ("author", skill.author or "-"),
