@@ -12,7 +12,6 @@ from skillkit.agent.models.provider import ChatProvider
 from skillkit.agent.settings import SettingsFile
 from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import ConfigurationError
-from skillkit.core.sources import BUNDLED
 from skillkit.evaluation.behaviour.budget import HANDFUL, Budget, Estimate
 from skillkit.evaluation.behaviour.executor import Executor
 from skillkit.evaluation.behaviour.judge import Judge
@@ -80,7 +79,6 @@ def run_behaviour(
                 options.resume,
                 options.accept_stale,
                 options.ask_again,
-                fixed=(BUNDLED, agent_home() / "store"),
                 apart=agent_home() / "tests" / "recordings",
             ),
             executor,

@@ -52,6 +52,12 @@ MORE = (
 )
 
 
+def is_kept_as_is(path: Path) -> bool:
+    """Return whether a file is part of an installed or bundled skill, which nothing but an update changes."""
+    real = real_path(path)
+    return any(real.is_relative_to(real_path(folder)) for folder in (BUNDLED, agent_home() / "store"))
+
+
 def project_root() -> Path:
     """Return the root of the current repository; outside of one, the working folder."""
     here = Path.cwd()

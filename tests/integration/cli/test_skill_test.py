@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -183,6 +184,16 @@ def test_a_changed_script_fails_until_its_new_answer_is_accepted(run_agent, crea
     cases = json.loads((created / "evals" / "scripts.json").read_text())["scripts"]
     assert [case["exit_code"] for case in cases] == [0, 2]
     assert cases[0]["json"] == {"greeting": "Good morning, Ada!"}
+
+
+def test_the_cases_of_an_installed_skill_are_not_updated(run_agent, created):
+    cases = created / "evals" / "scripts.json"
+    cases.write_text(cases.read_text().replace("Hello", "Good morning"))
+    assert run_agent("skill", "add", created, "--trusted").returncode == 0
+    shutil.rmtree(created)  # a folder of that name would come before the installed skill
+    done = run_agent("skill", "test", "greeter", "--tier", "scripts", "--update", "--yes")
+    assert (done.returncode, "is part of an installed skill" in done.stderr) == (1, True), done.stderr
+    assert run_agent("skill", "verify").returncode == 0
 
 
 def test_an_update_leaves_what_holds_and_the_form_of_what_does_not(run_agent, created):

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from skillkit.core.codec import decode
 from skillkit.core.digest import TreeDigest, tree_digest
-from skillkit.core.disk import real_path, replace_file, sync_folder
+from skillkit.core.disk import replace_file, sync_folder
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.foreign_json import read_json
 from skillkit.core.models import SkillMetadata
+from skillkit.core.sources import is_kept_as_is
 from skillkit.evaluation.behaviour.executor import EVALUATIONS, Transcript
 from skillkit.journal.sensitive import redacted
 
@@ -156,10 +157,8 @@ class Recordings:
     ask_again: bool = False
     """Repeat requests that were pending when an earlier test was killed, at the risk of sending them
     twice."""
-    fixed: tuple[Path, ...] = ()
-    """Folders whose files must not change, such as those of approved skills."""
     apart: Path | None = None
-    """The folder of recordings of cases in `fixed`; a replay finds those next to the cases, too."""
+    """The folder of recordings of installed and bundled skills; a replay finds those beside cases, too."""
     stale: int = field(default=0, init=False)
     """Number of accepted recordings of another version."""
     executor: str = field(default="", init=False)
@@ -242,14 +241,10 @@ class Recordings:
 
     def _path(self, key: RunKey) -> Path:
         beside = (self.folder or key.suite_folder / RECORDINGS) / key.file_name
-        if self.folder is not None or self.apart is None or not self._is_fixed(key.suite_folder):
+        if self.folder is not None or self.apart is None or not is_kept_as_is(key.suite_folder):
             return beside
         path = self.apart / key.file_name
         return beside if self.replay and not path.exists() else path
-
-    def _is_fixed(self, folder: Path) -> bool:
-        real = real_path(folder)
-        return any(real.is_relative_to(real_path(fixed)) for fixed in self.fixed)
 
     def _changes(self, found: _Recording, key: RunKey) -> list[str]:
         """Return the inputs of a recording that changed; a replay has no model to compare."""

@@ -24,6 +24,7 @@ from skillkit.core.events import Event, Kind
 from skillkit.core.events import Json as JsonValue
 from skillkit.core.exceptions import ConfigurationError, SkillNotFoundError
 from skillkit.core.foreign_json import read_json
+from skillkit.core.sources import is_kept_as_is
 from skillkit.core.text import escape_hidden
 from skillkit.evaluation.archive import ReportArchive
 from skillkit.evaluation.discovery import Targets, find_suites, find_targets, skills_in
@@ -305,6 +306,9 @@ def _run_scripts(tester: SkillTester, asker: Asker, *, update: bool) -> Report:
     for path, observed in seen.items() if update else ():
         text = updated_document(path, observed)
         if text is None:
+            continue
+        if is_kept_as_is(path):
+            output.warn(f"{path} is part of an installed skill and stays as it is: --update your own copy.")
             continue
         before = path.read_text(encoding="utf-8").splitlines()
         for line in unified_diff(before, text.splitlines(), str(path), str(path), lineterm="", n=2):
