@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,6 +19,10 @@ settings.register_profile(
 )
 settings.register_profile("fast", settings.get_profile("any-machine"), max_examples=25)
 settings.load_profile("any-machine")
+
+# What a shell starts in the background ignores SIGINT; programs of tests would ignore Ctrl-C as well.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LARGE = {
     "numpy": ["unit/matching/test_semantic.py"],
