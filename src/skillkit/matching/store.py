@@ -5,6 +5,7 @@ import hashlib
 import logging
 import os
 import sqlite3
+import weakref
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ class IndexFile:
         self._connection = sqlite3.connect(
             f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
         )
+        weakref.finalize(self, self._connection.close)
         self.members: dict[bytes, list[int]] = {}
         """Maps a skill's digest to its numbers in the index."""
         for digest, key in self._connection.execute("SELECT digest, key FROM members"):

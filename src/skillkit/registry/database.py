@@ -1,6 +1,7 @@
 """The database: plain SQL behind one small class."""
 
 import threading
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -36,13 +37,12 @@ class Database(ABC):
         self._local = threading.local()
         self._opened: list[Any] = []
         self._lock = threading.Lock()
+        weakref.finalize(self, _close, self._opened)
 
     def close(self) -> None:
         """Close the connections of all threads."""
         with self._lock:
-            for connection in self._opened:
-                connection.close()
-            self._opened.clear()
+            _close(self._opened)
 
     def _keep(self, connection: Any) -> None:
         """Make a connection the one of this thread."""
@@ -107,3 +107,9 @@ def insertion(table: str, values: Mapping[str, object]) -> str:
     """Return the SQL that inserts a row; a column's name may be a reserved word."""
     columns = ", ".join(f'"{name}"' for name in values)
     return f"INSERT INTO {table} ({columns}) VALUES ({', '.join('?' for _ in values)})"
+
+
+def _close(connections: list[Any]) -> None:
+    for connection in connections:
+        connection.close()
+    connections.clear()

@@ -94,6 +94,20 @@ class RunAuthority:
             .not_valid_after(now + _SOON)
             .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
             .add_extension(
+                x509.KeyUsage(  # Python 3.13 refuses an authority without it
+                    digital_signature=not is_authority,
+                    key_cert_sign=is_authority,
+                    crl_sign=is_authority,
+                    content_commitment=False,
+                    key_encipherment=False,
+                    data_encipherment=False,
+                    key_agreement=False,
+                    encipher_only=False,
+                    decipher_only=False,
+                ),
+                critical=True,
+            )
+            .add_extension(
                 x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False
             )
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)  # type: ignore[arg-type]
