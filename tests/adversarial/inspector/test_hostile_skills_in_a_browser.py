@@ -4,6 +4,7 @@ import http.client
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -52,7 +53,7 @@ def hostile(own_home: Path, skills_dir: Path) -> Iterator[Inspecting]:
         Event(Kind.MATCHED, data={"matched": [{"id": IMAGE, "score": SCRIPT}]}, conversation=SCRIPT, turn=1)
     )
     journal.close()
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute(
             "INSERT INTO event (time, kind, conversation, turn, skill, digest, data) VALUES (?,?,?,?,?,?,?)",
             (

@@ -3,6 +3,7 @@
 import json
 import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -101,7 +102,7 @@ def test_skills_are_added_by_a_range_of_apm_and_from_mcp(tmp_path: Path) -> None
 def test_an_internal_error_is_on_the_terminal_of_the_operator(tmp_path: Path) -> None:
     file = tmp_path / "registry.sqlite"
     with serving(tmp_path / "server", places=("--database", str(file))) as server:
-        with sqlite3.connect(file) as database:
+        with closing(sqlite3.connect(file)) as database, database:
             database.execute("DROP TABLE search")
         assert httpx.get(f"{server.base}/api/search?q=x").status_code == 500
         server.process.terminate()

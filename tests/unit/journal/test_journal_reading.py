@@ -3,6 +3,7 @@
 import json
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -89,7 +90,7 @@ def test_what_somebody_else_wrote_into_the_file_is_shown_and_breaks_nothing(path
     import sqlite3
 
     reader = written(path, Event(Kind.LOADED, "pdf"))
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute(
             "INSERT INTO event (time, kind, conversation, turn, skill, digest, data)"
             " VALUES (1, 'invented', '', 0, '<b>', '', '[1'),"
