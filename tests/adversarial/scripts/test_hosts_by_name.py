@@ -4,7 +4,9 @@ import json
 import shutil
 import socket
 import ssl
+import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +20,7 @@ from skillkit.scripts.hints import find_hint
 from skillkit.scripts.models import Outcome, ScriptResult
 from skillkit.scripts.network import addresses, gateway
 from skillkit.scripts.network.attempts import Attempt
+from skillkit.scripts.network.namespaces import make_sockets
 from skillkit.scripts.sandbox.bubblewrap import Bubblewrap
 from skillkit.scripts.selection import SandboxSelection
 
@@ -401,3 +404,18 @@ def test_help_is_given_no_network(workshop, internet):
     assert not answer["success"]
     assert internet.plain.seen == []
     json.dumps(answer)
+
+
+def test_sockets_are_made_once_the_sandbox_has_a_loopback_device(tmp_path):
+    late = "ip address add 10.0.0.1/8 dev lo; touch ready; sleep 0.5; ip link set lo up; exec sleep 60"
+    command = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", late]
+    with subprocess.Popen(command, cwd=tmp_path) as sandbox:
+        try:
+            while not (tmp_path / "ready").exists():
+                time.sleep(0.01)
+            made = make_sockets(sandbox.pid, [443])
+            assert made[0].getsockname() == ("127.0.0.1", 53)
+            for each in made:
+                each.close()
+        finally:
+            sandbox.kill()

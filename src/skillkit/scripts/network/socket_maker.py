@@ -52,6 +52,7 @@ def enter(process: int, kind: str) -> None:
 
 def listeners(ports: list[int]) -> list[socket.socket]:
     """The sockets of one sandbox, made where this thread is."""
+    _wait_for_loopback()  # before that there is no 127.0.0.1
     made = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM)]
     made[0].bind(("127.0.0.1", 53))
     for port in ports:
@@ -81,7 +82,6 @@ def observers() -> list[socket.socket]:
         observer.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, attached)
         if family == socket.AF_INET6:
             observer.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVPKTINFO, 1)
-    _wait_for_loopback()
     for family in dict.fromkeys(each.family for each in made):
         _route_to_loopback(family)
     return made
